@@ -309,6 +309,14 @@ struct field {
 	.store = _Generic(FIELD_MEMBER(table, m),                              \
 		const sub##_struct *: FIELD_C_POINTER)
 
+/** Members of the struct that a pointer leads to; without it there are none.
+ * Results only. */
+#define ROW_PART(table, m, sub)                                                \
+	.name = #m, .kind = FIELD_INLINE, .members = sub##_fields,             \
+	FIELD_AT(table, m),                                                    \
+	.store = _Generic(FIELD_MEMBER(table, m),                              \
+		const sub##_struct *: FIELD_C_POINTER)
+
 #define ROW_ARRAY(what, table, n, m, c, sub)                                   \
 	.name = (n), .kind = (what), .members = sub##_fields,                  \
 	.offset = offsetof(table##_struct, m),                                 \

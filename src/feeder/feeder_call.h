@@ -94,10 +94,10 @@ struct feeder_call {
 	cr_ns stop_at; /**< absolute; 0: not yet known                    */
 	/* of a conversation */
 	bool relay;		   /**< without codecs                      */
-	unsigned ended;		   /**< streams of which call.ended told    */
+	unsigned ended;		   /**< streams of which stream.ended told  */
 	cr_ns patience;		   /**< until then that is waited for       */
 	cr_ns close_at;		   /**< what is under way has come          */
-	json_t *reported;	   /**< conversation.stop's, owned; NULL    */
+	json_t *reported;	   /**< call.stop's, owned; NULL            */
 	struct balance balance[2]; /**< of what each side says              */
 };
 

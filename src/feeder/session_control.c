@@ -43,10 +43,10 @@ static void on_down(void *arg, const char *reason)
 
 static const char *const sides[] = { "a", "b" };
 
-/* call.ended: the daemon's last word on a stream of a conversation. */
+/* stream.ended: the daemon's last word on a stream of a conversation. */
 static void stream_ended(struct session *s, const json_t *params)
 {
-	json_int_t id = json_integer_value(json_object_get(params, "call"));
+	json_int_t id = json_integer_value(json_object_get(params, "stream"));
 
 	for (size_t i = 0; i < 2 * s->ncalls; i++) {
 		struct feeder_call *c = &s->calls[i / 2];
@@ -66,7 +66,7 @@ static void on_notified(void *arg, const char *method, const json_t *params)
 
 	if (s->conversions && !strcmp(method, "convert.ended"))
 		conversions_ended(s->conversions, params, clock_now());
-	if (!strcmp(method, "call.ended"))
+	if (!strcmp(method, "stream.ended"))
 		stream_ended(s, params);
 }
 
@@ -219,6 +219,17 @@ static struct task_terms terms_asked_for(const struct campaign_flow *flow)
 	return terms;
 }
 
+/* Parameters of call.start: @table is of one stream, or of two. */
+static json_t *request_params(const struct field *table,
+			      const struct call_spec *r)
+{
+	json_t *o = field_write_request(table, r);
+
+	(void)json_object_update_new(o,
+				     field_write_request(call_each_fields, r));
+	return o;
+}
+
 json_t *session_call_params(const struct session *s,
 			    const struct campaign_flow *flow, uint32_t ts_first,
 			    const char *address)
@@ -226,7 +237,8 @@ json_t *session_call_params(const struct session *s,
 	const struct campaign_release *release = &flow->release;
 	struct call_spec r = CALL_SPEC_UNSAID;
 
-	field_defaults(call_start_fields, &r);
+	field_defaults(call_one_fields, &r);
+	field_defaults(call_each_fields, &r);
 	r.end[0].side = flow->in;
 	r.end[1].side = flow->out;
 	if (!address_parse(address, &r.end[1].address))
@@ -247,7 +259,7 @@ json_t *session_call_params(const struct session *s,
 		    !flow->terms.contract.burst)
 			r.release.burst = (int)release->burst;
 	}
-	return field_write_request(call_start_fields, &r);
+	return request_params(call_one_fields, &r);
 }
 
 /* The party that says @st into @r, which has the defaults; the feeder's have no
@@ -278,29 +290,27 @@ static json_t *conversation_request(const struct feeder_call *c)
 	const struct campaign_flow *flow = c->side[0]->flow;
 	struct call_spec r = CALL_SPEC_UNSAID;
 
-	field_defaults(conversation_start_fields, &r);
+	field_defaults(call_two_fields, &r);
+	field_defaults(call_each_fields, &r);
 	for (unsigned i = 0; i < 2; i++)
 		fill_party(c->side[i], &r.end[i]);
 	r.ptime = flow->party.ptime;
 	r.terms = terms_asked_for(flow);
 	r.relay = flow->party.relay ? RELAY_AUTO : RELAY_NEVER;
-	return field_write_request(conversation_start_fields, &r);
+	return request_params(call_two_fields, &r);
 }
 
 /*
  * --- its answers ---
  *
- *   call.start -> {call, rtp {address, ssrc, pt},
- *                  out {ssrc, pt, ts_base}, load}
- *   call.stop {call} -> {count {...}}
+ *   call.start -> of one stream: {call, rtp {address, ssrc, pt},
+ *                                 out {ssrc, pt, ts_base}, load}
+ *                 of two: {call, a {stream, rtp, pt, out_ssrc, ...}, b}
+ *   call.change {call, a {address}}    before a signalled change of address
+ *   call.stop {call} -> {streams [{count}], a {ssrc_changes, ...}, b {...}}
+ *   stream.ended: the last counters of each
  *
  * The daemon maps timestamps from in.ts_first to out.ts_base.
- *
- *   conversation.start -> {conversation, a {call, rtp, pt, out_ssrc, ...}, b}
- *   conversation.change {conversation, a {address}}      before a signalled
- *                                                        change of address
- *   conversation.stop {conversation} -> {a {ssrc_changes, ...}, b {...}}
- *   call.ended, for each stream: its last counters
  *
  * A party's ports stay open a little longer, so that all that is under way
  * comes.
@@ -376,7 +386,7 @@ static bool read_parties(struct feeder_call *c, const json_t *r)
 		const char *rtp = json_string_value(json_object_get(p, "rtp"));
 		int64_t pt, ssrc = 0; /* of a relay: the other party's */
 
-		if (!integer_of(p, "call", INT64_MAX, &st->id) ||
+		if (!integer_of(p, "stream", INT64_MAX, &st->id) ||
 		    !integer_of(p, "pt", 127, &pt) || !rtp ||
 		    address_parse(rtp, &st->to) ||
 		    (!c->relay &&
@@ -386,7 +396,7 @@ static bool read_parties(struct feeder_call *c, const json_t *r)
 		other->ssrc_out = (uint32_t)ssrc;
 		other->from = st->to;
 	}
-	return integer_of(r, "conversation", INT64_MAX, &c->id);
+	return integer_of(r, "call", INT64_MAX, &c->id);
 }
 
 static void on_started(void *arg, const json_t *result, const json_t *error)
@@ -403,16 +413,15 @@ static void on_started(void *arg, const json_t *result, const json_t *error)
 	if (!result) {
 		session_call_refused(s, c, why ? why : "?");
 		if (code != RPC_NO_CAPACITY && code != RPC_DRAINING)
-			session_fail(s, -EPROTO, "%s.start (flow %s): %s",
-				     c->side[1] ? "conversation" : "call",
+			session_fail(s, -EPROTO, "call.start (flow %s): %s",
 				     campaign_title(c->side[0]->flow),
 				     why ? why : "error without reason");
 	} else if (c->side[1] ? read_parties(c, result) : read_reply(c, result))
 		session_call_admitted(s, c);
 	else if (c->side[1])
 		session_call_fail(s, c, -EPROTO,
-				  "the daemon's reply lacks conversation, or "
-				  "call, rtp, pt or out_ssrc of a or b");
+				  "the daemon's reply lacks call, or stream, "
+				  "rtp, pt or out_ssrc of a or b");
 	else
 		session_fail(s, -EPROTO,
 			     "the daemon's reply to call.start lacks call, "
@@ -424,7 +433,7 @@ static void ask_for_call(struct session *s, struct feeder_call *c)
 	const struct feeder_stream *st = c->side[0];
 
 	if (c->side[1])
-		request(s, c, "conversation.start", conversation_request(c),
+		request(s, c, "call.start", conversation_request(c),
 			on_started);
 	else
 		request(s, c, "call.start",
@@ -460,10 +469,9 @@ static void signal_due(struct session *s, struct feeder_stream *st, cr_ns now)
 	p->signalled = next;
 	(void)getsockname(p->ports[next].fd, (struct sockaddr *)&at, &size);
 	(void)address_text(&at, text, sizeof(text));
-	request(s, st->call, "conversation.change",
-		json_pack("{s:I,s:{s:s}}", "conversation",
-			  (json_int_t)st->call->id, sides[st->flow->party.side],
-			  "address", text),
+	request(s, st->call, "call.change",
+		json_pack("{s:I,s:{s:s}}", "call", (json_int_t)st->call->id,
+			  sides[st->flow->party.side], "address", text),
 		on_changed);
 }
 
@@ -492,8 +500,9 @@ static void on_stopped(void *arg, const json_t *result, const json_t *error)
 		json_decref(c->reported);
 		c->reported = json_incref((json_t *)result);
 	} else {
-		c->side[0]->counts =
-			json_incref(json_object_get(result, "count"));
+		c->side[0]->counts = json_incref(json_object_get(
+			json_array_get(json_object_get(result, "streams"), 0),
+			"count"));
 		session_call_over(r->session, c);
 	}
 	free(r);
@@ -501,11 +510,9 @@ static void on_stopped(void *arg, const json_t *result, const json_t *error)
 
 static void ask_to_stop_call(struct session *s, struct feeder_call *c)
 {
-	const char *what = c->side[1] ? "conversation" : "call";
-
 	c->patience = clock_now() + s->cfg.peer_timeout + ASK;
-	request(s, c, c->side[1] ? "conversation.stop" : "call.stop",
-		json_pack("{s:I}", what, (json_int_t)c->id), on_stopped);
+	request(s, c, "call.stop",
+		json_pack("{s:I}", "call", (json_int_t)c->id), on_stopped);
 }
 
 const struct session_peer session_control = {

@@ -318,7 +318,7 @@ static struct conversation *conversation_new(struct node *n,
 			return NULL;
 		}
 	}
-	c->id = ++n->last_conversation;
+	c->id = n->last_id + 1; /* its first stream's */
 	c->node = n;
 	c->request = r->relay;
 	RB_INSERT(conversation_tree, &n->conversations, c);
@@ -637,7 +637,6 @@ struct node_record **conversation_record(struct conversation *c)
 
 void conversation_names(const struct conversation *c, struct node_record *r)
 {
-	r->conversation = c->id;
 	r->label = c->label;
 	r->tag[0] = c->tag[0];
 	r->tag[1] = c->tag[1];
@@ -676,7 +675,7 @@ void conversation_party(const struct conversation *c, unsigned i,
 	party_endpoint_info(c->party[i], out);
 	out->ptime = 0;
 	if (from) {
-		out->call = from->id;
+		out->stream = from->id;
 		out->pt = node_call_settings(from)->media.in.pt;
 	}
 	if (to)

@@ -88,7 +88,8 @@ struct node_rtcp_info {
 
 struct node_call_info {
 	uint32_t id;
-	bool relay; /**< no codec: what only calls have is 0 or NULL */
+	uint32_t call; /**< that has it */
+	bool relay;    /**< no codec: what only calls have is 0 or NULL */
 	struct task_terms terms; /**< as asked for */
 	cr_ns age, ptime;
 	cr_ns max_age; /**< at which a frame gets too old; 0: none does */
@@ -98,7 +99,7 @@ struct node_call_info {
 	struct node_side_info in, out;
 	char rtp[NODE_ADDRESS_MAX]; /**< where its packets go to */
 	const char *interface; /**< of its own port; NULL: the shared one */
-	const char *label; /**< of its conversation, which has it; or NULL */
+	const char *label;     /**< of its call, which has it; or NULL */
 	struct sockaddr_storage to; /**< where it sends          */
 	uint32_t ssrc, out_ssrc;
 	char unknown[PAYLOAD_UNKNOWN_TEXT]; /**< types that nobody agreed on */
@@ -210,14 +211,14 @@ struct node_endpoint_info {
 	unsigned long long ssrc_changes, address_changes;
 	char unknown[PAYLOAD_UNKNOWN_TEXT]; /**< types that nobody agreed on */
 	struct node_rtcp_info rtcp;	    /**< of its endpoint */
-	uint32_t conversation;		    /**< that has it, or 0 */
+	uint32_t call;			    /**< that has it, or 0 */
 	const char *codec, *mode;	    /**< NULL: not said */
 	/** Of what it is sent: asked for; from conversation_party() as it is.
 	 * 0: not said, as it comes. */
 	cr_ns ptime;
 	cr_ns in_ptime; /**< declared, of what it sends; 0: not said    */
 	/* from conversation_party() only */
-	uint32_t call;	   /**< the stream from it */
+	uint32_t stream;   /**< the one from it */
 	uint8_t pt;	   /**< of what it sends and receives */
 	uint32_t out_ssrc; /**< of what it is sent */
 };
@@ -351,7 +352,6 @@ struct node_record {
 	const char *type;	/**< "end" or "interim" */
 	const char *node;
 	uint32_t call;		    /**< its first stream's id */
-	uint32_t conversation;	    /**< 0: of a call by itself */
 	uint32_t pair;		    /**< of that: the call it was paired with */
 	const char *label, *tag[2]; /**< or NULL */
 	unsigned line;		    /**< of a description; 0: of none */

@@ -231,6 +231,9 @@ enum node_end node_call_why(const struct node_call *nc);
 void node_call_stop(struct node_call *nc, enum node_end why,
 		    const struct node_who *who);
 
+/** The conversation that has it, or NULL. */
+struct conversation *node_call_conversation(const struct node_call *nc);
+
 /** The call with this id that is not ending, or NULL. */
 struct node_call *node_call_find(struct node *n, uint32_t id);
 /** Was the call with this id ended as hung, and is a thread stuck in it? */

@@ -801,6 +801,11 @@ void node_call_set_owner(struct node_call *nc, void *owner)
 	nc->owner = owner;
 }
 
+struct conversation *node_call_conversation(const struct node_call *nc)
+{
+	return nc->conversation;
+}
+
 bool node_call_ending(const struct node_call *nc)
 {
 	return nc->ending;

@@ -166,7 +166,7 @@ struct node {
 	struct interfaces interfaces;
 	struct call_table *table;
 	struct endpoints endpoints;
-	uint32_t last_endpoint, last_conversation;
+	uint32_t last_endpoint;
 	struct conversation_tree conversations; /**< by id, ending ones too */
 	struct party_tree parties;		/**< by id, also those left */
 	struct costs *costs;

@@ -486,8 +486,11 @@ void node_call_info(struct node_call *nc, struct node_call_info *out)
 	node_call_rtcp(nc, false, &out->rtcp);
 	out->bound = bound_of(nc);
 	out->promised = out->bound.rule ? &out->bound : NULL;
-	if (nc->conversation)
+	out->call = nc->id;
+	if (nc->conversation) {
+		out->call = conversation_id(nc->conversation);
 		out->label = conversation_label(nc->conversation);
+	}
 }
 
 void node_call_place(struct node_call *nc, struct node_call_place *out)

@@ -598,7 +598,7 @@ void party_endpoint_info(const struct party *p, struct node_endpoint_info *out)
 		.ssrc_changes = count[LEARN_COUNTER_ssrc_changes],
 		.address_changes = count[LEARN_COUNTER_address_changes],
 		.hold = p->spec.hold,
-		.conversation =
+		.call =
 			p->conversation ? conversation_id(p->conversation) : 0,
 		.codec = p->spec.side.name,
 		.mode = p->spec.side.mode,

@@ -389,12 +389,19 @@ static json_t *address_json(const struct field *f, const void *base)
 	return json_string(address_text(a, buf, sizeof(buf)));
 }
 
-static json_t *object_json(const struct field *f, const void *base)
+/* The struct of an object, or of a part of one; NULL: there is none. */
+static const void *struct_of(const struct field *f, const void *base)
 {
 	const void *inner = field_at_const(f, base);
 
-	if (f->store == FIELD_C_POINTER)
-		inner = *(const void *const *)inner;
+	return f->store == FIELD_C_POINTER ? *(const void *const *)inner
+					   : inner;
+}
+
+static json_t *object_json(const struct field *f, const void *base)
+{
+	const void *inner = struct_of(f, base);
+
 	return inner ? field_write(f->members, inner) : json_null();
 }
 
@@ -502,8 +509,9 @@ static void write_members(json_t *o, const struct field *table,
 		json_t *v;
 
 		if (f->kind == FIELD_INLINE) {
-			write_members(o, f->members, field_at_const(f, base),
-				      given);
+			if (struct_of(f, base))
+				write_members(o, f->members, struct_of(f, base),
+					      given);
 			continue;
 		}
 		if (f->flags & FIELD_OMIT_ZERO && !field_integer(f, base))

@@ -16,7 +16,7 @@
 #include "node/conversation.h"
 #include "protocol/field_json.h"
 #include "protocol/service.h"
-#include "protocol/tables/conversation_fields.h"
+#include "protocol/tables/endpoint_fields.h"
 #include "protocol/tables/method.h"
 #include "rpc/server.h"
 
@@ -33,7 +33,7 @@ struct session {
 	struct rpc_peer *peer; /**< NULL: lost, grace time runs        */
 	char id[17]; /**< a resuming peer must know it: a secret, in no log */
 	unsigned long long number;   /**< its name in logs */
-	unsigned calls;		     /**< not yet over (call.ended)          */
+	unsigned calls;		     /**< not yet over (stream.ended)        */
 	enum node_end why;	     /**< its calls end so when grace is over */
 	char last[NODE_ADDRESS_MAX]; /**< the peer that was lost        */
 	struct event *grace;
@@ -142,7 +142,7 @@ void deferred_drop(struct service *sv, const struct session *s, int code,
 		   const char *why);
 
 /** A method: see struct rpc_method; @arg is the struct service. In methods.c
- * and call_methods.c, conversation_methods.c, convert_methods.c. */
+ * and call_methods.c, endpoint_methods.c, convert_methods.c. */
 typedef json_t *service_method(void *arg, struct rpc_peer *peer,
 			       const json_t *params, struct rpc_error *err);
 

@@ -122,22 +122,6 @@ struct field_each describe_schedulers(const char *in_use)
 	return (struct field_each){ scheduler_at, (void *)(uintptr_t)in_use };
 }
 
-json_t *result_call_json(struct node_call *nc)
-{
-	struct node_call_info info;
-
-	node_call_info(nc, &info);
-	return field_write(call_info_fields, &info);
-}
-
-json_t *result_place_json(struct node_call *nc)
-{
-	struct node_call_place place;
-
-	node_call_place(nc, &place);
-	return field_write(call_place_fields, &place);
-}
-
 static bool cost_at(void *arg, unsigned i, void *item)
 {
 	return node_cost(arg, i, item);

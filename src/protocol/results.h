@@ -18,12 +18,6 @@
 #include "protocol/tables/convert_fields.h"
 #include "protocol/tables/node_fields.h"
 
-/** All of @nc; NULL: out of memory. */
-json_t *result_call_json(struct node_call *nc);
-
-/** The place of the new call @nc. */
-json_t *result_place_json(struct node_call *nc);
-
 /** The capacity of @n; refers to it. */
 void result_capacity(struct node *n, struct capacity_result *out);
 

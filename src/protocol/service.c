@@ -67,8 +67,7 @@ void audit_log(struct log_site *site, enum log_level level,
 /* The number that what was made has got: it is in no parameter. */
 static void add_made(char *what, size_t size, const json_t *result)
 {
-	static const char *const ids[] = { "call", "endpoint", "conversation",
-					   "conversion" };
+	static const char *const ids[] = { "call", "endpoint", "conversion" };
 	size_t n = strlen(what);
 
 	for (unsigned i = 0; i < sizeof(ids) / sizeof(*ids); i++) {
@@ -310,16 +309,16 @@ static void check_drained(struct service *sv)
 static void call_ended(void *arg, struct node_call *nc)
 {
 	struct session *s = node_call_owner(nc);
-	struct call_ended result;
+	struct stream_ended result;
 
 	(void)arg;
 	if (!s)
 		return; /* kept: nobody's */
 	if (s->peer) {
-		node_call_info(nc, &result.call);
+		node_call_info(nc, &result.info);
 		result.reason = node_end_name(node_call_why(nc));
-		rpc_notify(s->peer, "call.ended",
-			   field_write(call_ended_fields, &result));
+		rpc_notify(s->peer, "stream.ended",
+			   field_write(stream_ended_fields, &result));
 	}
 	s->calls--;
 	if (s->over && !s->calls)
@@ -518,7 +517,7 @@ int service_close(struct service *sv)
 		return 0;
 	/* nothing begins any more, and nobody is told that it is over */
 	sv->draining = sv->drained = true;
-	/* calls first: their owners still hear call.ended */
+	/* calls first: their owners still hear stream.ended */
 	node_end_calls(sv->node);
 	deferred_drop(sv, NULL, RPC_DRAINING, "draining: this node ends");
 	node_trace_settle(sv->node);

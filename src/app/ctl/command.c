@@ -40,43 +40,46 @@ struct command_row {
 	"{name:12} {help}\n[options*             {help}\n]"                    \
 	"[admission?             admits by: {admission}\n]"
 
-static const char call_view[] =
-	"call         {call}, {class}, {transcoding}, up {age}\n"
-	"in           {in.codec} {in.mode}, PT {in.pt}, SSRC {ssrc}, at {rtp}\n"
-	"out          {out.codec} {out.mode}, PT {out.pt}, SSRC {out_ssrc}, to "
-	"{to}\n"
-	"contract     [contract.rate?rate {contract.rate}, ]"
-	"[contract.burst?burst {contract.burst}, ]"
-	"[contract.peak?peak {contract.peak}, ]"
-	"[contract.mean?mean {contract.mean}, ]"
-	"[contract.p99?p99 {contract.p99}, ]"
-	"[contract.worst?worst {contract.worst}, ]"
-	"{count.violations} beyond it\n"
-	"admitted     {admitted.load}, {admitted.cost} a frame, deadline "
-	"{deadline}[max_age?, max-age {max_age}], weight {weight}, nice "
-	"{nice}\n"
-	"frames       {count.done#} done, {count.late#} late, "
-	"{count.packets_in} in, {count.packets_out} out\n"
-	"lost         {lost#}: {count.overwritten#} overwritten, "
-	"{count.expired#} expired, {count.shed#} shed ({count.pauses#} of "
-	"them pauses), {count.concealed#} concealed\n"
-	"other        {count.malformed#} malformed, {count.cancelled#} "
-	"cancelled, {count.missing#} missing, {count.send_failed#} not sent\n"
-	"times        {count.codec_ns/count.done} a frame in the codecs, "
-	"{count.delay_max_ns} the longest delay\n"
-	"[rtcp?rtcp in      {rtcp.received#} received, {rtcp.lost#} lost, "
-	"jitter {rtcp.jitter}\n]"
-	"[rtcp.far.reports?rtcp out     {rtcp.far.lost_mean} lost, jitter "
-	"{rtcp.far.jitter}, round trip {rtcp.far.rtt_mean}, by "
-	"{rtcp.far.reports} reports\n]"
-	"[!rtcp.far.reports?rtcp out     no report yet\n]"
-	"waiting      {waiting}\n"
-	"[bound?bound        late by {bound.lateness}, play-out buffer "
-	"{bound.buffer}\n             {bound.rule}\n]"
-	"[!bound?bound        none: {bound_why}\n]"
-	"scheduler    {scheduler}\n"
-	"[policy*  {name:19} {value}\n]"
-	"[!policy?  has no numbers of its own for a call\n]";
+#define STREAM_VIEW                                                            \
+	"stream       {stream} of call {call}, {class}, {transcoding}, up "    \
+	"{age}\n"                                                              \
+	"in           {in.codec} {in.mode}, PT {in.pt}, SSRC {ssrc}, at "      \
+	"{rtp}\n"                                                              \
+	"out          {out.codec} {out.mode}, PT {out.pt}, SSRC {out_ssrc}, "  \
+	"to "                                                                  \
+	"{to}\n"                                                               \
+	"contract     [contract.rate?rate {contract.rate}, ]"                  \
+	"[contract.burst?burst {contract.burst}, ]"                            \
+	"[contract.peak?peak {contract.peak}, ]"                               \
+	"[contract.mean?mean {contract.mean}, ]"                               \
+	"[contract.p99?p99 {contract.p99}, ]"                                  \
+	"[contract.worst?worst {contract.worst}, ]"                            \
+	"{count.violations} beyond it\n"                                       \
+	"admitted     {admitted.load}, {admitted.cost} a frame, deadline "     \
+	"{deadline}[max_age?, max-age {max_age}], weight {weight}, nice "      \
+	"{nice}\n"                                                             \
+	"frames       {count.done#} done, {count.late#} late, "                \
+	"{count.packets_in} in, {count.packets_out} out\n"                     \
+	"lost         {lost#}: {count.overwritten#} overwritten, "             \
+	"{count.expired#} expired, {count.shed#} shed ({count.pauses#} of "    \
+	"them pauses), {count.concealed#} concealed\n"                         \
+	"other        {count.malformed#} malformed, {count.cancelled#} "       \
+	"cancelled, {count.missing#} missing, {count.send_failed#} not sent\n" \
+	"times        {count.codec_ns/count.done} a frame in the codecs, "     \
+	"{count.delay_max_ns} the longest delay\n"                             \
+	"[rtcp?rtcp in      {rtcp.received#} received, {rtcp.lost#} lost, "    \
+	"jitter {rtcp.jitter}\n]"                                              \
+	"[rtcp.far.reports?rtcp out     {rtcp.far.lost_mean} lost, jitter "    \
+	"{rtcp.far.jitter}, round trip {rtcp.far.rtt_mean}, by "               \
+	"{rtcp.far.reports} reports\n]"                                        \
+	"[!rtcp.far.reports?rtcp out     no report yet\n]"                     \
+	"waiting      {waiting}\n"                                             \
+	"[bound?bound        late by {bound.lateness}, play-out buffer "       \
+	"{bound.buffer}\n             {bound.rule}\n]"                         \
+	"[!bound?bound        none: {bound_why}\n]"                            \
+	"scheduler    {scheduler}\n"                                           \
+	"[policy*  {name:19} {value}\n]"                                       \
+	"[!policy?  has no numbers of its own for a stream\n]"
 
 static const struct command_row rows[] = {
 	{ .method = "schedulers",
@@ -89,35 +92,40 @@ static const struct command_row rows[] = {
 	{ .method = "scheduler.set", .brief = "scheduler" },
 	{ .method = "scheduler.tune", .brief = "tune" },
 	{ .method = "call.start",
-	  .help = "Start a call, and print where to send: in.codec=pcmu "
-		  "out.codec=amr out.address=192.0.2.7:4000." },
+	  .help = "Start a call, and print where to send. One stream: "
+		  "in.codec=pcmu out.codec=amr out.address=192.0.2.7:4000. "
+		  "Two parties, with speech both ways: a.codec=pcmu "
+		  "b.codec=amr b.address=192.0.2.7:4000; or a.endpoint=7, an "
+		  "open one." },
 	{ .method = "call.change",
 	  .brief = "change",
-	  .view = call_view,
-	  .help = "Change a running call. It has to pass the admission test "
-		  "again; if it is refused, nothing has changed. No frame is "
-		  "lost. null takes a member back: contract.worst=null." },
+	  .view = "[streams*" STREAM_VIEW "]",
+	  .help = "Change a running call. If its codecs or terms change, it "
+		  "has to pass the admission test again; if it is refused, "
+		  "nothing has changed. No frame is lost. null takes a member "
+		  "back: contract.worst=null." },
 	{ .method = "call.query",
 	  .words = "call",
-	  .view = call_view,
-	  .help = "Show one call to people: its parameters, its losses, and "
-		  "the scheduler's numbers about it." },
+	  .view = "[streams*" STREAM_VIEW "]",
+	  .help = "Show a call's streams to people, as stream does." },
 	{ .method = "call.list",
+	  .columns = "call label relay a.stream a.rtp a.to b.stream b.rtp "
+		     "b.to" },
+	{ .method = "stream.query",
+	  .words = "stream",
+	  .view = STREAM_VIEW,
+	  .help = "Show one stream to people: its parameters, its losses, and "
+		  "the scheduler's numbers about it." },
+	{ .method = "stream.list",
 	  .brief = "list",
-	  .columns = "call in.codec in.mode out.codec out.mode class age rtp "
+	  .columns = "stream call in.codec in.mode out.codec out.mode class "
+		     "age rtp "
 		     "to count.packets_in count.packets_out lost "
 		     "count.expired count.shed count.late" },
-	{ .method = "call.top", .columns = CTL_TOP_COLUMNS },
+	{ .method = "stream.top", .columns = CTL_TOP_COLUMNS },
 	{ .method = "endpoint.list",
-	  .columns = "endpoint conversation codec mode rtp to hold packets "
+	  .columns = "endpoint call codec mode rtp to hold packets "
 		     "wrong_source wrong_ssrc address_changes unknown" },
-	{ .method = "conversation.start",
-	  .help = "Start a conversation of two parties, and print where each "
-		  "sends to: a.codec=pcmu b.codec=amr "
-		  "b.address=192.0.2.7:4000; or a.endpoint=7, an open one." },
-	{ .method = "conversation.list",
-	  .columns = "conversation label relay a.call a.rtp a.to b.call b.rtp "
-		     "b.to" },
 	{ .method = "convert.start",
 	  .brief = "convert",
 	  .action = CTL_FOLLOW,
@@ -151,7 +159,7 @@ static const struct command_row rows[] = {
 	.name = "times", .kind = FIELD_INT, .min = 1, .max = UINT32_MAX,       \
 	.without = "until it is interrupted", .help = "number of pages"
 
-/* call.top looks little more often than top may. */
+/* stream.top looks little more often than top may. */
 static const struct field watch_words[] = { { INTERVAL, .min = 10 * CR_MS },
 					    { TIMES },
 					    { 0 } };
@@ -186,8 +194,8 @@ static const struct method own_methods[] = {
 	  "interrupt it or TIMES times: frames lost, packets missing, workers' "
 	  "time and delay of each in that time. --sort or the keys l, m, c and "
 	  "d set the order; q quits. --once shows one page; with --json a page "
-	  "is a line of JSON, the result of call.top. The server chooses the "
-	  "calls, however many there are",
+	  "is a line of JSON, the result of stream.top. The server chooses the "
+	  "streams, however many there are",
 	  top_words, nothing_fields },
 	{ "raw",
 	  "send a JSON-RPC request object, or a method and its parameters as "

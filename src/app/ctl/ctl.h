@@ -99,9 +99,9 @@ void ctl_show(const json_t *result, const struct field *table,
 /** Names of enum node_top_key, NULL-terminated. */
 extern const char *const ctl_sorts[];
 
-/** The calls that stand out, see call.top. */
+/** The calls that stand out, see stream.top. */
 #define CTL_TOP_COLUMNS                                                        \
-	"call class in_per_s lost_per_s! missing_per_s? late_per_s? load "     \
+	"stream class in_per_s lost_per_s! missing_per_s? late_per_s? load "     \
 	"delay delay_max waiting age transcoding to label"
 
 /* --- pages that replace each other on a terminal, and follow each other in a
@@ -203,7 +203,7 @@ int ctl_live(struct ctl_live *l);
  */
 int ctl_follow(struct ctl_live *l, json_t *params, json_t **result);
 
-/** The results of stats, and of call.list or call.top, at one moment. */
+/** The results of stats, and of stream.list or stream.top, at one moment. */
 struct ctl_sample {
 	json_t *stats, *calls;
 };

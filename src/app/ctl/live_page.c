@@ -96,16 +96,16 @@ static void put_groups(const struct ctl_shown *calls, size_t n, FILE *out)
 			(void)json_array_append(list, group);
 		}
 		count = json_object_get(group, "count");
-		add_up_calls(group, "CALLS", 1);
+		add_up_calls(group, "STREAMS", 1);
 		add_up_calls(group, "lost", ctl_growth(&calls[i], "lost"));
 		for (unsigned k = 0; k < 3; k++)
 			add_up_calls(count, counts[k] + sizeof("count"),
 				     ctl_growth(&calls[i], counts[k]));
 	}
-	rows = ctl_rows(list, NULL, NULL, calls->seconds, call_info_fields);
+	rows = ctl_rows(list, NULL, NULL, calls->seconds, stream_info_fields);
 	(void)fputc('\n', out);
 	ctl_table(rows, json_array_size(list),
-		  "class " CODECS_COLUMNS "#CALLS count.packets_in/s "
+		  "class " CODECS_COLUMNS "#STREAMS count.packets_in/s "
 		  "count.packets_out/s lost/s count.late/s",
 		  false, out);
 	free(rows);
@@ -119,7 +119,7 @@ static int compare_loss(const void *x, const void *y)
 	const struct ctl_shown *a = x, *b = y;
 	double now = ctl_growth(b, "lost") - ctl_growth(a, "lost");
 	double all = ctl_real(b->now, "lost") - ctl_real(a->now, "lost");
-	double id = ctl_real(a->now, "call") - ctl_real(b->now, "call");
+	double id = ctl_real(a->now, "stream") - ctl_real(b->now, "stream");
 	double first = now != 0 ? now : all != 0 ? all : id;
 
 	return (first > 0) - (first < 0);
@@ -130,7 +130,7 @@ static void put_calls(const json_t *before, const json_t *now, double seconds,
 		      FILE *out)
 {
 	struct ctl_shown *rows =
-		ctl_rows(now, before, "call", seconds, call_info_fields);
+		ctl_rows(now, before, "stream", seconds, stream_info_fields);
 	size_t n = json_array_size(now), worst = 0;
 
 	if (n)
@@ -142,7 +142,7 @@ static void put_calls(const json_t *before, const json_t *now, double seconds,
 	if (worst) {
 		(void)fputc('\n', out);
 		ctl_table(rows, worst < WORST ? worst : WORST,
-			  "call class " CODECS_COLUMNS
+			  "stream class " CODECS_COLUMNS
 			  "lost/s lost count.late count.packets_in "
 			  "count.delay_max_ns",
 			  false, out);
@@ -171,15 +171,15 @@ void ctl_watch_page(const struct ctl_sample *before,
 		 "{scheduler_faults.count}, last: {scheduler_faults.last}\n]",
 		 &s, out);
 	put_workers(&s, out);
-	put_calls(json_object_get(before->calls, "calls"),
-		  json_object_get(now->calls, "calls"), s.seconds, out);
+	put_calls(json_object_get(before->calls, "streams"),
+		  json_object_get(now->calls, "streams"), s.seconds, out);
 }
 
 void ctl_top_page(const struct ctl_sample *now, bool keys, FILE *out)
 {
 	const struct ctl_shown stats = { .table = stats_fields,
 					 .now = now->stats };
-	const struct ctl_shown top = { .table = call_top_result_fields,
+	const struct ctl_shown top = { .table = stream_top_result_fields,
 				       .now = now->calls };
 
 	ctl_view(NODE_VIEW, &stats, out);
@@ -189,7 +189,7 @@ void ctl_top_page(const struct ctl_sample *now, bool keys, FILE *out)
 			   "quit\n\n"
 			 : "\n\n",
 		    out);
-	ctl_list(json_object_get(now->calls, "top"), call_top_entry_fields,
+	ctl_list(json_object_get(now->calls, "top"), stream_top_entry_fields,
 		 CTL_TOP_COLUMNS, true, out);
 }
 
@@ -314,14 +314,14 @@ static int take_sample(const struct ctl_live *l, struct ctl_sample *s)
 	int rc = 0;
 
 	if (l->top)
-		rc = l->ask(l->client, "call.top",
+		rc = l->ask(l->client, "stream.top",
 			    json_pack("{s:s, s:i}", "sort", ctl_sorts[l->sort],
 				      "limit", (int)calls_of_page(l)),
 			    &s->calls);
 	if (!rc && !(l->top && l->json))
 		rc = l->ask(l->client, "stats", NULL, &s->stats);
 	if (!rc && !l->top && !l->json)
-		rc = l->ask(l->client, "call.list", NULL, &s->calls);
+		rc = l->ask(l->client, "stream.list", NULL, &s->calls);
 	return rc;
 }
 

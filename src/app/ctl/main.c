@@ -126,7 +126,7 @@ static const struct field opts[] = {
 };
 
 static const struct cli_line examples[] = {
-	{ "codec-ctl list", "show the calls" },
+	{ "codec-ctl list", "show the streams of calls" },
 	{ "codec-ctl watch 2s", "show rates, every two seconds" },
 	{ "codec-ctl top --sort cost", "show the calls that cost most" },
 	{ "codec-ctl call start in.codec=pcmu out.codec=amr out.mode=12.2 "
@@ -163,9 +163,9 @@ static struct cli cli = {
 		"start. Required parameters come first, in order; all others "
 		"are KEY=VALUE, with dots for members of members: "
 		"in.codec=pcmu, contract.rate=50/s. A flag's name alone means "
-		"yes. codec-ctl help METHOD lists the keys. Calls, endpoints "
-		"and conversations last until they are stopped, unless "
-		"keep=no.",
+		"yes. codec-ctl help METHOD lists the keys. Calls and "
+		"endpoints "
+		"last until they are stopped, unless keep=no.",
 	.opts = opts,
 	.vars = &opt,
 	.examples = examples,

@@ -309,13 +309,16 @@ static const char *put_part(const char *t, const struct ctl_shown *s, FILE *out)
 		if (v && is_empty(v) == inverse)
 			ctl_view(t, s, out);
 	} else {
-		json_array_foreach (v, i, item)
-			ctl_view(t,
-				 &(struct ctl_shown){ .table = f ? f->members
-								 : NULL,
-						      .now = item,
-						      .clock = s->clock },
-				 out);
+		json_array_foreach (v, i, item) {
+			struct ctl_shown one = { .table = f ? f->members : NULL,
+						 .now = item,
+						 .clock = s->clock };
+			const json_t *clock = json_object_get(item, "now_ns");
+
+			if (clock) /* a stream has its own */
+				one.clock = json_integer_value(clock);
+			ctl_view(t, &one, out);
+		}
 	}
 	for (unsigned deep = 1; deep; t++) {
 		CR_ASSERT(*t);

@@ -10,6 +10,7 @@
 #include "node/node.h"
 
 #include "engine/release.h"
+#include "protocol/tables/endpoint_fields.h"
 #include "rtp/jitter.h"
 
 static const char *const classes[] = { CALL_CLASS_NAMES };
@@ -20,6 +21,7 @@ static const char *const fills[] = { CALL_FILL_NAMES };
 static const char *const models[] = { CALL_MODEL_NAMES };
 static const char *const rtcps[] = { CALL_RTCP_NAMES };
 static const char *const tops[] = { NODE_TOP_NAMES };
+static const char *const relays[] = { RELAY_REQUEST_NAMES };
 static const char *const ports[] = { "shared", "own", NULL };
 
 const struct field contract_fields[] = {
@@ -127,7 +129,7 @@ const struct field call_reception_fields[] = {
 	  .help = "jitter buffer: the longest delay; up to a ptime more, for a "
 		  "packet waits for the next one to come" },
 	{ ROW_CHOICE(call_reception, "fill", fill, fills), .dflt = -1,
-	  .without = "signalled in a conversation, never in a call",
+	  .without = "signalled where a call has two streams, else never",
 	  .help = "send noise every ptime while the sender is silent; "
 		  "signalled: after SID or comfort noise; always: also when "
 		  "nothing has come for 60 ms. A codec with silence of its own "
@@ -210,37 +212,71 @@ const struct field call_terms_fields[] = {
 	{ 0 },
 };
 
-const struct field call_start_fields[] = {
-	{ ROW_WHOLE(call_start, "in", call_in), .help = "the input" },
-	{ ROW_OBJECT(call_start, "out", end[1], call_out),
-	  .help = "the output" },
-	{ ROW_TIME(call_start, "ptime", ptime, "ms"), .min = CALL_PTIME_MIN,
-	  .max = CALL_PTIME_MAX,
-	  .without = "a frame of the input; of PCM one of the output, or 20 "
-		     "ms",
-	  .help = "duration of the speech in an input packet" },
-	{ ROW_INLINE(call_start, terms, call_terms) },
-	{ ROW_OBJECT(call_start, "release", release, call_release),
-	  .help = "when packets are released" },
-	{ ROW_CHOICE(call_start, "port", port, ports),
-	  .help = "use the RTP port that the node's calls share, or a port "
-		  "of the call's own" },
-	{ ROW_TEXT(call_start, "interface", end[0].interface),
+/* Which calls have it: of one stream, of two, all. */
+const struct field call_one_fields[] = {
+	{ ROW_WHOLE(call_one, "in", call_in),
+	  .help = "a call of one stream: the input" },
+	{ ROW_OBJECT(call_one, "out", end[1], call_out),
+	  .help = "a call of one stream: the output" },
+	{ ROW_OBJECT(call_one, "release", release, call_release),
+	  .help = "with in and out: when packets are released" },
+	{ ROW_CHOICE(call_one, "port", port, ports),
+	  .help = "with in and out: use the RTP port that the node's calls "
+		  "share, or a port of the call's own" },
+	{ ROW_TEXT(call_one, "interface", end[0].interface),
 	  .without = "the first with an address of out.address's family",
 	  .help = "name of the interface, as hello lists them, that a port of "
 		  "the call's own is opened at" },
-	{ ROW_CHOICE(call_start, "rtcp", end[0].rtcp, rtcps),
+	{ ROW_CHOICE(call_one, "rtcp", end[0].rtcp, rtcps), .dflt = -1,
+	  .without = "off",
 	  .help = "RTCP with the sender and with out.address, at a port of the "
 		  "call's own: on the port above it, or mux: on the same one "
 		  "(RFC 5761)" },
-	{ ROW_INT(call_start, "ssrc", end[0].ssrc), .min = 1, .max = UINT32_MAX,
+	{ ROW_INT(call_one, "ssrc", end[0].ssrc), .min = 1, .max = UINT32_MAX,
 	  .without = "a random one; at a port of its own, the sender's",
-	  .help = "SSRC of the packets that the node receives" },
-	{ ROW_INT(call_start, "pair", pair), .min = 1, .max = UINT32_MAX,
-	  .help = "id of the call in the other direction; codec mode "
-		  "requests (CMR) pass between the two" },
-	{ ROW_BOOL(call_start, "keep", keep),
+	  .help = "with in and out: SSRC of the packets that the node "
+		  "receives" },
+	{ ROW_INT(call_one, "pair", pair), .min = 1, .max = UINT32_MAX,
+	  .help = "with in and out: id of the call in the other direction; "
+		  "codec mode requests (CMR) pass between the two" },
+	{ 0 },
+};
+
+const struct field call_two_fields[] = {
+	{ ROW_OBJECT(call_two, "a", end[0], party),
+	  .help = "a call of two streams: one party" },
+	{ ROW_OBJECT(call_two, "b", end[1], party),
+	  .help = "a call of two streams: the other party" },
+	{ ROW_CHOICE(call_two, "relay", relay, relays),
+	  .help = "with a and b; auto: where both parties have the same codec, "
+		  "mode, rate and payload format, and neither names out_ssrc "
+		  "or a loss to conceal, packets are passed on unchanged "
+		  "except for the payload type: without a codec, a deadline or "
+		  "a worker, also from a change during the call on; never: "
+		  "they are decoded and encoded again" },
+	{ ROW_TEXT(call_two, "label", label), .without = "none",
+	  .help = "with a and b: any text, by which you know it: in queries "
+		  "and records" },
+	{ 0 },
+};
+
+const struct field call_each_fields[] = {
+	{ ROW_TIME(call_each, "ptime", ptime, "ms"), .min = CALL_PTIME_MIN,
+	  .max = CALL_PTIME_MAX,
+	  .without = "a frame of the input; of PCM one of the output, or 20 "
+		     "ms",
+	  .help = "duration of the speech in a packet that the node "
+		  "receives" },
+	{ ROW_INLINE(call_each, terms, call_terms) },
+	{ ROW_BOOL(call_each, "keep", keep),
 	  .help = "the call belongs to no session; only call.stop ends it" },
+	{ 0 },
+};
+
+const struct field call_start_fields[] = {
+	{ ROW_SHARED(call_start, call_one) },
+	{ ROW_SHARED(call_start, call_two) },
+	{ ROW_SHARED(call_start, call_each) },
 	{ 0 },
 };
 
@@ -269,15 +305,13 @@ const struct field call_change_out_fields[] = {
 	{ 0 },
 };
 
-const struct field call_change_fields[] = {
-	{ ROW_INT(call_change, "call", id), .min = 1, .max = UINT32_MAX,
-	  .required = "which call?", .help = "id of the call" },
-	{ ROW_INLINE(call_change, terms, call_terms) },
-	{ ROW_OBJECT(call_change, "out", end[1], call_change_out),
+const struct field call_change_one_fields[] = {
+	{ ROW_INLINE(call_change_one, terms, call_terms) },
+	{ ROW_OBJECT(call_change_one, "out", end[1], call_change_out),
 	  .help = "the output" },
 	{ ROW_FIXED("in", FIXED) },
-	{ ROW_TIME(call_change, "ptime", ptime, "ms"), .min = CALL_PTIME_MIN,
-	  .max = CALL_PTIME_MAX,
+	{ ROW_TIME(call_change_one, "ptime", ptime, "ms"),
+	  .min = CALL_PTIME_MIN, .max = CALL_PTIME_MAX,
 	  .without = "a frame of the input; of PCM one of the output, or 20 "
 		     "ms",
 	  .help = "duration of the speech in an input packet from now on; a "
@@ -292,9 +326,32 @@ const struct field call_change_fields[] = {
 	{ 0 },
 };
 
+const struct field call_change_two_fields[] = {
+	{ ROW_OBJECT(call_change_two, "a", end[0], party_change),
+	  .help = "a call of two streams: one party" },
+	{ ROW_OBJECT(call_change_two, "b", end[1], party_change),
+	  .help = "a call of two streams: the other party" },
+	{ 0 },
+};
+
+const struct field call_change_fields[] = {
+	{ ROW_INT(call_change, "call", id), .min = 1, .max = UINT32_MAX,
+	  .required = "which call?", .help = "id of the call" },
+	{ ROW_SHARED(call_change, call_change_one) },
+	{ ROW_SHARED(call_change, call_change_two) },
+	{ 0 },
+};
+
 const struct field call_reference_fields[] = {
 	{ ROW_INT(call_reference, "call", call), .min = 1, .max = UINT32_MAX,
 	  .required = "which call?", .help = "id of the call" },
+	{ 0 },
+};
+
+const struct field stream_reference_fields[] = {
+	{ ROW_INT(stream_reference, "stream", stream), .min = 1,
+	  .max = UINT32_MAX, .required = "which stream?",
+	  .help = "id of the stream" },
 	{ 0 },
 };
 
@@ -306,14 +363,15 @@ const struct field page_fields[] = {
 	{ 0 },
 };
 
-const struct field call_top_fields[] = {
-	{ ROW_CHOICE(call_top, "sort", sort, tops),
-	  .help = "which calls come first; loss: most frames lost for lack of "
+const struct field stream_top_fields[] = {
+	{ ROW_CHOICE(stream_top, "sort", sort, tops),
+	  .help = "which streams come first; loss: most frames lost for lack "
+		  "of "
 		  "time; missing: most packets missing or dropped; cost: most "
 		  "time of workers; delay: longest time of frames through the "
 		  "node. Among equal ones, the higher cost" },
-	{ ROW_INT(call_top, "limit", limit), .min = 1, .max = PAGE_MAX,
-	  .dflt = 20, .help = "largest number of calls in the reply" },
+	{ ROW_INT(stream_top, "limit", limit), .min = 1, .max = PAGE_MAX,
+	  .dflt = 20, .help = "largest number of streams in the reply" },
 	{ 0 },
 };
 
@@ -361,10 +419,10 @@ const struct field admitted_fields[] = {
 };
 
 #define COUNT(n, u, head, h)                                                   \
-	{ ROW_INT(call_counts, #n, n), .unit = (u), .label = (head),           \
+	{ ROW_INT(stream_counts, #n, n), .unit = (u), .label = (head),         \
 	  .help = (h) },
 
-const struct field call_counts_fields[] = { CALL_COUNTERS(COUNT){ 0 } };
+const struct field stream_counts_fields[] = { CALL_COUNTERS(COUNT){ 0 } };
 
 /* By enum cr_kv_unit. */
 static const char *const kv_units[] = { "count", "ns", "clock_ns", "ppm",
@@ -463,79 +521,82 @@ const struct field rtcp_info_fields[] = {
 	{ 0 },
 };
 
-const struct field call_info_fields[] = {
-	{ ROW_INT(call_info, "call", id), .label = "CALL",
-	  .help = "id of the call" },
-	{ ROW_BOOL(call_info, "relay", relay),
+const struct field stream_info_fields[] = {
+	{ ROW_INT(stream_info, "stream", id), .label = "STREAM",
+	  .help = "id of the stream" },
+	{ ROW_INT(stream_info, "call", call), .label = "CALL",
+	  .help = "id of its call: that of the call's first stream" },
+	{ ROW_BOOL(stream_info, "relay", relay),
 	  .help = "its packets are passed on without a codec; values of "
 		  "scheduled calls are 0 or missing" },
-	{ ROW_OBJECT(call_info, "in", in, side_info), .label = "IN",
+	{ ROW_OBJECT(stream_info, "in", in, side_info), .label = "IN",
 	  .help = "the input" },
-	{ ROW_OBJECT(call_info, "out", out, side_info), .label = "OUT",
+	{ ROW_OBJECT(stream_info, "out", out, side_info), .label = "OUT",
 	  .help = "the output" },
-	{ ROW_CHOICE(call_info, "class", terms.cls, classes), .label = "CLASS",
-	  .help = "how strict the deadline is" },
-	{ ROW_TIME(call_info, "age", age, "s"), .label = "AGE",
-	  .help = "time since the call was started" },
-	{ ROW_TEXT(call_info, "rtp", rtp), .label = "RTP",
-	  .help = "advertised address that the call receives packets at" },
-	{ ROW_TEXT(call_info, "interface", interface),
-	  .help = "interface that the call's own port is at; if missing, it "
+	{ ROW_CHOICE(stream_info, "class", terms.cls, classes),
+	  .label = "CLASS", .help = "how strict the deadline is" },
+	{ ROW_TIME(stream_info, "age", age, "s"), .label = "AGE",
+	  .help = "time since the stream was started" },
+	{ ROW_TEXT(stream_info, "rtp", rtp), .label = "RTP",
+	  .help = "advertised address that the stream receives packets at" },
+	{ ROW_TEXT(stream_info, "interface", interface),
+	  .help = "interface that its own port is at; if missing, it "
 		  "uses the shared port" },
-	{ ROW_ADDRESS(call_info, "to", to), .label = "TO",
-	  .help = "address that the call sends packets to" },
-	{ ROW_INT(call_info, "ssrc", ssrc), .flags = FIELD_OMIT_ZERO,
+	{ ROW_ADDRESS(stream_info, "to", to), .label = "TO",
+	  .help = "address that the stream sends packets to" },
+	{ ROW_INT(stream_info, "ssrc", ssrc), .flags = FIELD_OMIT_ZERO,
 	  .help = "SSRC of the input; if missing, it is relayed" },
-	{ ROW_INT(call_info, "out_ssrc", out_ssrc), .flags = FIELD_OMIT_ZERO,
+	{ ROW_INT(stream_info, "out_ssrc", out_ssrc), .flags = FIELD_OMIT_ZERO,
 	  .help = "SSRC of the output; if missing, it is that of the input" },
-	{ ROW_INT(call_info, "pair", pair),
-	  .help = "id of the call in the other direction, or 0" },
-	{ ROW_TIME(call_info, "ptime", ptime, "ms"),
+	{ ROW_INT(stream_info, "pair", pair),
+	  .help = "id of the stream in the other direction, or 0" },
+	{ ROW_TIME(stream_info, "ptime", ptime, "ms"),
 	  .help = "duration of the speech in an input packet" },
-	{ ROW_TIME(call_info, "deadline", terms.deadline, "ms"),
+	{ ROW_TIME(stream_info, "deadline", terms.deadline, "ms"),
 	  .help = "time from a packet's release until it should have been "
 		  "sent" },
-	{ ROW_TIME(call_info, "max_age", max_age, "ms"),
+	{ ROW_TIME(stream_info, "max_age", max_age, "ms"),
 	  .flags = FIELD_OMIT_ZERO,
 	  .help = "age from which a packet is not transcoded any more "
 		  "(--max-age); if missing, there is none" },
-	{ ROW_INT(call_info, "weight", terms.weight),
+	{ ROW_INT(stream_info, "weight", terms.weight),
 	  .help = "share of the CPU" },
-	{ ROW_INT(call_info, "nice", terms.nice),
+	{ ROW_INT(stream_info, "nice", terms.nice),
 	  .help = "share of the CPU as a nice value, see nice(1)" },
-	{ ROW_OBJECT(call_info, "contract", terms.contract, contract),
-	  .help = "the call's promises; they can be sent back as a parameter" },
-	{ ROW_OBJECT(call_info, "admitted", admitted, admitted),
-	  .help = "admission's figures for the call" },
-	{ ROW_INT(call_info, "cmr_over", cmr_over),
+	{ ROW_OBJECT(stream_info, "contract", terms.contract, contract),
+	  .help = "the stream's promises; they can be sent back as a "
+		  "parameter" },
+	{ ROW_OBJECT(stream_info, "admitted", admitted, admitted),
+	  .help = "admission's figures for the stream" },
+	{ ROW_INT(stream_info, "cmr_over", cmr_over),
 	  .help = "number of mode requests from the peer that exceeded the "
 		  "capacity" },
-	{ ROW_TEXT(call_info, "transcoding", transcoding),
+	{ ROW_TEXT(stream_info, "transcoding", transcoding),
 	  .help = "kind of transcoding that its cost is taken from: codecs, "
 		  "modes, packet; or relay" },
-	{ ROW_OBJECT(call_info, "count", count, call_counts),
+	{ ROW_OBJECT(stream_info, "count", count, stream_counts),
 	  .help = "counters" },
-	{ ROW_INT(call_info, "lost", lost), .unit = "frames", .label = "LOST",
+	{ ROW_INT(stream_info, "lost", lost), .unit = "frames", .label = "LOST",
 	  .help = "frames lost for lack of time: overwritten, expired, shed or "
 		  "concealed" },
-	{ ROW_INT(call_info, "waiting", waiting), .unit = "frames",
+	{ ROW_INT(stream_info, "waiting", waiting), .unit = "frames",
 	  .help = "frames that wait for their turn" },
-	{ ROW_INT(call_info, "bytes", bytes), .unit = "bytes",
-	  .help = "memory that the call uses, not counting the codecs'" },
-	{ ROW_TEXT(call_info, "scheduler", scheduler),
+	{ ROW_INT(stream_info, "bytes", bytes), .unit = "bytes",
+	  .help = "memory that the stream uses, not counting the codecs'" },
+	{ ROW_TEXT(stream_info, "scheduler", scheduler),
 	  .help = "name of the scheduler" },
-	{ ROW_LIST(call_info, "policy", policy, npolicy, policy_number),
-	  .help = "the scheduler's own figures for the call" },
-	{ ROW_TEXT(call_info, "unknown", unknown),
+	{ ROW_LIST(stream_info, "policy", policy, npolicy, policy_number),
+	  .help = "the scheduler's own figures for the stream" },
+	{ ROW_TEXT(stream_info, "unknown", unknown),
 	  .help = "packets of payload types that nobody has agreed on: \"12 of "
 		  "type 96, 3 of type 101\"" },
-	{ ROW_POINTER(call_info, "rtcp", rtcp.is, rtcp_info),
+	{ ROW_POINTER(stream_info, "rtcp", rtcp.is, rtcp_info),
 	  .help = "RTCP with the sender; far: with the receiver. null if there "
 		  "is none" },
-	{ ROW_TIME(call_info, "now", now, "ns"),
+	{ ROW_TIME(stream_info, "now", now, "ns"),
 	  .help = "the node's clock now; the scheduler's times are on this "
 		  "clock" },
-	PROMISED(call_info),
+	PROMISED(stream_info),
 	{ 0 },
 };
 
@@ -566,21 +627,45 @@ const struct field call_place_out_fields[] = {
 };
 
 const struct field call_place_fields[] = {
-	{ ROW_INT(call_place, "call", id), .help = "id of the call" },
 	{ ROW_WHOLE(call_place, "rtp", call_place_rtp),
-	  .help = "the packets to send to the node" },
+	  .help = "of one stream: the packets to send to the node" },
 	{ ROW_WHOLE(call_place, "out", call_place_out),
-	  .help = "the packets that the node sends" },
+	  .help = "of one stream: the packets that the node sends" },
 	{ ROW_REAL(call_place, "load", load), .unit = "CPUs",
-	  .help = "load of the call, as its packets are measured" },
+	  .help = "of one stream: its load, as its packets are measured" },
 	PROMISED(call_place),
 	{ 0 },
 };
 
-const struct field call_ended_fields[] = {
-	{ ROW_INLINE(call_ended, call, call_info) },
-	{ ROW_TEXT(call_ended, "reason", reason),
-	  .help = "why the call ended: stopped, lost, bye, drained or hung" },
+const struct field call_parties_fields[] = {
+	{ ROW_BOOL(call_parties, "relay", relay),
+	  .help = "of two streams: packets are passed on without a codec" },
+	{ ROW_OBJECT(call_parties, "a", party[0], party_info),
+	  .help = "of two streams: one party" },
+	{ ROW_OBJECT(call_parties, "b", party[1], party_info),
+	  .help = "of two streams: the other party" },
+	{ 0 },
+};
+
+#define CALL_HEAD(table, stream)                                               \
+	{ ROW_INT(table, "call", id), .help = "id of the call" },              \
+		{ ROW_TEXT(table, "label", label),                             \
+		  .help = "its label, if it has one" },                        \
+	{                                                                      \
+		ROW_EACH(table, "streams", streams, stream),                   \
+			.help = "its streams: one; or two, from a and from b"  \
+	}
+
+const struct field call_started_fields[] = {
+	CALL_HEAD(call_started, stream_reference),
+	{ ROW_PART(call_started, place, call_place) },
+	{ ROW_PART(call_started, parties, call_parties) },
+	{ 0 },
+};
+
+const struct field call_info_fields[] = {
+	CALL_HEAD(call_info, stream_info),
+	{ ROW_PART(call_info, parties, call_parties) },
 	{ 0 },
 };
 
@@ -593,60 +678,77 @@ const struct field call_list_fields[] = {
 	{ 0 },
 };
 
-const struct field call_top_entry_fields[] = {
-	{ ROW_INT(call_top_entry, "call", info.id), .label = "CALL",
-	  .help = "id of the call" },
-	{ ROW_TEXT(call_top_entry, "label", info.label), .label = "LABEL",
-	  .help = "label that its conversation's client gave; missing without "
-		  "one" },
-	{ ROW_CHOICE(call_top_entry, "class", info.terms.cls, classes),
+const struct field stream_ended_fields[] = {
+	{ ROW_INLINE(stream_ended, info, stream_info) },
+	{ ROW_TEXT(stream_ended, "reason", reason),
+	  .help = "why the stream ended: stopped, lost, bye, drained or hung" },
+	{ 0 },
+};
+
+const struct field stream_list_fields[] = {
+	{ ROW_EACH(stream_list, "streams", items, stream_info),
+	  .help = "the streams, as stream.query returns them" },
+	{ ROW_BOOL(stream_list, "more", more),
+	  .help = "there are more streams: ask again, with after set to the "
+		  "last id" },
+	{ 0 },
+};
+
+const struct field stream_top_entry_fields[] = {
+	{ ROW_INT(stream_top_entry, "stream", info.id), .label = "STREAM",
+	  .help = "id of the stream" },
+	{ ROW_TEXT(stream_top_entry, "label", info.label), .label = "LABEL",
+	  .help = "label of its call; missing without one" },
+	{ ROW_CHOICE(stream_top_entry, "class", info.terms.cls, classes),
 	  .label = "CLASS", .help = "how strict the deadline is" },
-	{ ROW_TEXT(call_top_entry, "transcoding", info.transcoding),
+	{ ROW_TEXT(stream_top_entry, "transcoding", info.transcoding),
 	  .label = "TRANSCODING", .help = "codecs, modes, packet; or relay" },
-	{ ROW_ADDRESS(call_top_entry, "to", info.to), .label = "TO",
-	  .help = "address that the call sends packets to" },
-	{ ROW_TIME(call_top_entry, "age", info.age, "s"), .label = "AGE",
-	  .help = "time since the call was started" },
-	{ ROW_REAL(call_top_entry, "in_per_s", rates.in), .unit = "packets",
+	{ ROW_ADDRESS(stream_top_entry, "to", info.to), .label = "TO",
+	  .help = "address that the stream sends packets to" },
+	{ ROW_TIME(stream_top_entry, "age", info.age, "s"), .label = "AGE",
+	  .help = "time since the stream was started" },
+	{ ROW_REAL(stream_top_entry, "in_per_s", rates.in), .unit = "packets",
 	  .label = "IN/S", .help = "packets accepted a second" },
-	{ ROW_REAL(call_top_entry, "lost_per_s", rates.lost), .unit = "frames",
-	  .label = "LOST/S",
+	{ ROW_REAL(stream_top_entry, "lost_per_s", rates.lost),
+	  .unit = "frames", .label = "LOST/S",
 	  .help = "frames lost a second for lack of time: overwritten, "
 		  "expired, "
 		  "shed or concealed" },
-	{ ROW_REAL(call_top_entry, "missing_per_s", rates.missing),
+	{ ROW_REAL(stream_top_entry, "missing_per_s", rates.missing),
 	  .unit = "packets", .label = "MISSING/S",
 	  .help = "packets a second that never came, or were dropped" },
-	{ ROW_REAL(call_top_entry, "late_per_s", rates.late), .unit = "frames",
-	  .label = "LATE/S",
+	{ ROW_REAL(stream_top_entry, "late_per_s", rates.late),
+	  .unit = "frames", .label = "LATE/S",
 	  .help = "frames a second that were sent after their deadline" },
-	{ ROW_REAL(call_top_entry, "load", rates.load), .unit = "CPUs",
+	{ ROW_REAL(stream_top_entry, "load", rates.load), .unit = "CPUs",
 	  .label = "LOAD",
 	  .help = "time of workers that it takes, as busy_ns has it: by the "
 		  "clock" },
-	{ ROW_TIME(call_top_entry, "delay", rates.delay, "ms"),
+	{ ROW_TIME(stream_top_entry, "delay", rates.delay, "ms"),
 	  .label = "DELAY",
 	  .help = "time from arrival to sending of its frames, on average" },
-	{ ROW_TIME(call_top_entry, "delay_max", info.count.delay_max_ns, "ms"),
+	{ ROW_TIME(stream_top_entry, "delay_max", info.count.delay_max_ns,
+		   "ms"),
 	  .label = "MAX_DELAY", .help = "the longest since its start" },
-	{ ROW_INT(call_top_entry, "waiting", info.waiting), .unit = "frames",
+	{ ROW_INT(stream_top_entry, "waiting", info.waiting), .unit = "frames",
 	  .label = "WAITING", .help = "frames that wait for their turn" },
 	{ 0 },
 };
 
-const struct field call_top_result_fields[] = {
-	{ ROW_INT(call_top_result, "calls", calls),
-	  .help = "number of calls; the list has the first of them" },
-	{ ROW_TEXT(call_top_result, "sort", sort),
+const struct field stream_top_result_fields[] = {
+	{ ROW_INT(stream_top_result, "streams", streams),
+	  .help = "number of streams; the list has the first of them" },
+	{ ROW_TEXT(stream_top_result, "sort", sort),
 	  .help = "the order of the list" },
-	{ ROW_TIME(call_top_result, "window", window, "s"),
+	{ ROW_TIME(stream_top_result, "window", window, "s"),
 	  .help = "the time that rates and averages are of: between the last "
-		  "two looks at all calls. A request looks if the last look is "
+		  "two looks at all streams. A request looks if the last look "
+		  "is "
 		  "400 ms old; the first time, it is since the node's start. "
 		  "Of "
-		  "a younger call since its start" },
-	{ ROW_EACH(call_top_result, "top", top, call_top_entry),
-	  .help = "the calls, in order" },
+		  "a younger stream since its start" },
+	{ ROW_EACH(stream_top_result, "top", top, stream_top_entry),
+	  .help = "the streams, in order" },
 	{ 0 },
 };
 
@@ -727,7 +829,8 @@ const struct field record_quality_fields[] = {
 };
 
 const struct field record_stream_fields[] = {
-	{ ROW_INT(record_stream, "call", info.id), .help = "id of the call" },
+	{ ROW_INT(record_stream, "stream", info.id),
+	  .help = "id of the stream" },
 	{ ROW_BOOL(record_stream, "relay", info.relay),
 	  .help = "its packets were passed on without a codec" },
 	{ ROW_CHOICE(record_stream, "class", info.terms.cls, classes),
@@ -747,7 +850,7 @@ const struct field record_stream_fields[] = {
 	{ ROW_POINTER(record_stream, "rtcp", info.rtcp.is, rtcp_info),
 	  .help = "RTCP with the sender; far: with the receiver. null if there "
 		  "was none" },
-	{ ROW_OBJECT(record_stream, "count", info.count, call_counts),
+	{ ROW_OBJECT(record_stream, "count", info.count, stream_counts),
 	  .help = "counters" },
 	{ ROW_INT(record_stream, "lost", info.lost), .unit = "frames",
 	  .help = "frames lost for lack of time: overwritten, expired, shed or "
@@ -772,16 +875,13 @@ const struct field record_fields[] = {
 	{ ROW_TEXT(record, "node", node), .required = "",
 	  .help = "name of the node (--node-name)" },
 	{ ROW_INT(record, "call", call),
-	  .help = "id of the call; of a conversation that of its first stream. "
-		  "A node that was started again begins with 1" },
-	{ ROW_INT(record, "conversation", conversation),
-	  .flags = FIELD_OMIT_ZERO,
-	  .help = "id of the conversation; missing of a call by itself" },
+	  .help = "id of the call: that of its first stream. A node that was "
+		  "started again begins with 1" },
 	{ ROW_INT(record, "pair", pair), .flags = FIELD_OMIT_ZERO,
-	  .help = "of a call by itself: id of the call that it was paired "
+	  .help = "of a call of one stream: id of the call that it was paired "
 		  "with; that one has a record of its own" },
 	{ ROW_TEXT(record, "label", label),
-	  .help = "label of its conversation; of a call of NG the call-id" },
+	  .help = "label of the call; of NG the call-id" },
 	{ ROW_TEXT(record, "from_tag", tag[0]),
 	  .help = "NG: the caller's tag" },
 	{ ROW_TEXT(record, "to_tag", tag[1]), .help = "NG: the callee's tag" },
@@ -808,16 +908,52 @@ const struct field record_fields[] = {
 	{ ROW_TEXT(record, "peer", peer),
 	  .help = "address of that client or proxy" },
 	{ ROW_LIST(record, "streams", stream, nstreams, record_stream),
-	  .help = "a single call has one; a conversation two: from party a "
+	  .help = "a call has one or two: from party a "
 		  "(NG: the caller) to party b, and back" },
 	{ 0 },
 };
 
+/* The first member of @params that is a row of @table, or NULL. */
+static const char *given_of(const struct field *table, const json_t *params)
+{
+	const char *name = NULL;
+
+	for (const struct field *f = table; f->name && !name; f++)
+		if (f->kind == FIELD_INLINE)
+			name = given_of(f->members, params);
+		else if (json_object_get(params, f->name))
+			name = f->name;
+	return name;
+}
+
 int call_params(struct call_spec *out, const json_t *params, struct cr_err *e)
 {
+	const char *one = given_of(call_one_fields, params);
+	const char *two = given_of(call_two_fields, params);
+
+	if (one && two)
+		return cr_fail(
+			e, -EINVAL,
+			"%s: does not go with %s: in and out make a call "
+			"of one stream, a and b one of two",
+			two, one);
 	*out = (struct call_spec)CALL_SPEC_UNSAID;
 	field_defaults(call_start_fields, out);
+	if (two)
+		out->port = CALL_PORT_EACH;
 	return field_read(call_start_fields, params, out, e);
+}
+
+int call_change_kind(const json_t *params, bool two, struct cr_err *e)
+{
+	const char *other = given_of(
+		two ? call_change_one_fields : call_change_two_fields, params);
+
+	if (other)
+		return cr_fail(e, -EINVAL, "%s: the call has %s", other,
+			       two ? "two streams: change a or b"
+				   : "one stream: change out or its terms");
+	return 0;
 }
 
 int call_change_params(struct change_spec *r, const json_t *params,

@@ -16,6 +16,11 @@ struct call_reference {
 	uint32_t call;
 };
 
+/** stream.query: which one. */
+struct stream_reference {
+	uint32_t stream;
+};
+
 /** Which part of a list. */
 struct page_request {
 	uint32_t after; /**< ids above this ... */
@@ -30,8 +35,8 @@ struct list_result {
 	bool more;
 };
 
-/** call.top. */
-struct call_top_request {
+/** stream.top. */
+struct stream_top_request {
 	int sort; /**< enum node_top_key */
 	unsigned limit;
 };
@@ -48,47 +53,78 @@ FIELD_TABLE_DECLARE(call_in, struct call_spec);
 FIELD_TABLE_DECLARE(call_out, struct endpoint_spec);
 FIELD_TABLE_DECLARE(call_release, struct release_spec);
 FIELD_TABLE_DECLARE(call_terms, struct task_terms);
+/** Rows of call.start: with in and out, with a and b, with either. */
+FIELD_TABLE_DECLARE(call_one, struct call_spec);
+FIELD_TABLE_DECLARE(call_two, struct call_spec);
+FIELD_TABLE_DECLARE(call_each, struct call_spec);
 FIELD_TABLE_DECLARE(call_start, struct call_spec);
 FIELD_TABLE_DECLARE(call_change_out, struct endpoint_spec);
+/** Rows of call.change: of a call of one stream, and of two. */
+FIELD_TABLE_DECLARE(call_change_one, struct change_spec);
+FIELD_TABLE_DECLARE(call_change_two, struct change_spec);
 FIELD_TABLE_DECLARE(call_change, struct change_spec);
 FIELD_TABLE_DECLARE(call_reference, struct call_reference);
+FIELD_TABLE_DECLARE(stream_reference, struct stream_reference);
 FIELD_TABLE_DECLARE(page, struct page_request);
-FIELD_TABLE_DECLARE(call_top, struct call_top_request);
+FIELD_TABLE_DECLARE(stream_top, struct stream_top_request);
 
 /* --- results --- */
 
-/** The notification call.ended. */
-struct call_ended {
-	struct node_call_info call;
+/** The two parties of a call of two streams. */
+struct call_parties {
+	bool relay;
+	struct node_endpoint_info party[2];
+};
+
+/** A call. */
+struct call_info {
+	uint32_t id;
+	const char *label;
+	struct field_each streams; /**< struct node_call_info, whose id is first
+				    */
+	const struct call_parties *parties;  /**< NULL: it has one stream */
+	const struct node_call_place *place; /**< NULL: it has two        */
+	/* where these lead; not to be copied */
+	struct call_parties two;
+	struct node_call_place one;
+};
+
+/** The notification stream.ended. */
+struct stream_ended {
+	struct node_call_info info;
 	const char *reason;
 };
 
-/** A call of call.top. */
-struct call_top_entry {
+/** A stream of stream.top. */
+struct stream_top_entry {
 	struct node_top_rates rates;
 	struct node_call_info info;
 };
 
-struct call_top_result {
-	unsigned calls;
+struct stream_top_result {
+	unsigned streams;
 	cr_ns window;
 	const char *sort;
-	struct field_each top; /**< struct call_top_entry */
+	struct field_each top; /**< struct stream_top_entry */
 };
 
 FIELD_TABLE_DECLARE(side_info, struct node_side_info);
 FIELD_TABLE_DECLARE(admitted, struct node_admitted);
-FIELD_TABLE_DECLARE(call_counts, struct node_call_counts);
+FIELD_TABLE_DECLARE(stream_counts, struct node_call_counts);
 FIELD_TABLE_DECLARE(policy_number, struct cr_kv);
 FIELD_TABLE_DECLARE(bound, struct bound);
-FIELD_TABLE_DECLARE(call_info, struct node_call_info);
+FIELD_TABLE_DECLARE(stream_info, struct node_call_info);
 FIELD_TABLE_DECLARE(call_place_rtp, struct node_call_place);
 FIELD_TABLE_DECLARE(call_place_out, struct node_call_place);
 FIELD_TABLE_DECLARE(call_place, struct node_call_place);
-FIELD_TABLE_DECLARE(call_ended, struct call_ended);
+FIELD_TABLE_DECLARE(call_parties, struct call_parties);
+FIELD_TABLE_DECLARE(call_started, struct call_info);
+FIELD_TABLE_DECLARE(call_info, struct call_info);
 FIELD_TABLE_DECLARE(call_list, struct list_result);
-FIELD_TABLE_DECLARE(call_top_entry, struct call_top_entry);
-FIELD_TABLE_DECLARE(call_top_result, struct call_top_result);
+FIELD_TABLE_DECLARE(stream_ended, struct stream_ended);
+FIELD_TABLE_DECLARE(stream_list, struct list_result);
+FIELD_TABLE_DECLARE(stream_top_entry, struct stream_top_entry);
+FIELD_TABLE_DECLARE(stream_top_result, struct stream_top_result);
 
 FIELD_TABLE_DECLARE(record_in, struct record_stream);
 FIELD_TABLE_DECLARE(record_out, struct record_stream);
@@ -102,7 +138,11 @@ FIELD_TABLE_DECLARE(record, struct node_record);
  * out. */
 int call_params(struct call_spec *out, const json_t *params, struct cr_err *e);
 
-/** call.change's @params into @r, which has what goes now (see
+/** Are @params of call.change those of a call of two streams (@two), or of one?
+ * 0, or -EINVAL with @e. */
+int call_change_kind(const json_t *params, bool two, struct cr_err *e);
+
+/** call.change's @params of one stream into @r, which has what goes now (see
  * call_change_begin()). 0, or -EINVAL with @e as above. */
 int call_change_params(struct change_spec *r, const json_t *params,
 		       struct cr_err *e);

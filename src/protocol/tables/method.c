@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "protocol/tables/call_fields.h"
-#include "protocol/tables/conversation_fields.h"
+#include "protocol/tables/endpoint_fields.h"
 #include "protocol/tables/convert_fields.h"
 #include "protocol/tables/node_fields.h"
 
@@ -27,9 +27,10 @@ const struct method methods[] = {
 };
 
 const struct method notifications[] = {
-	{ .name = "call.ended",
-	  .help = "a call of this session has ended",
-	  .params = call_ended_fields },
+	{ .name = "stream.ended",
+	  .help = "a stream of this session's calls has ended; its call ends "
+		  "with the last one",
+	  .params = stream_ended_fields },
 	{ .name = "convert.ended",
 	  .help = "a conversion of this session has ended",
 	  .params = conversion_info_fields },
@@ -41,8 +42,10 @@ const struct method notifications[] = {
 };
 
 const struct object objects[] = {
-	{ "call", "A call: its parameters and its counters.",
+	{ "call", "A call: its streams, and its parties if it has two.",
 	  call_info_fields },
+	{ "stream", "A stream: its parameters and its counters.",
+	  stream_info_fields },
 	{ "conversion", "A conversion of a file.", conversion_info_fields },
 	{ "capacity", "The node's capacity, and its use.", capacity_fields },
 	{ "codec", "A codec.", codec_info_fields },

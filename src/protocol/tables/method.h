@@ -15,20 +15,28 @@
 	X(hello, "hello", READS, hello, hello_result,                          \
 	  "introduce the client; returns the session's id, and the node's "    \
 	  "version, codecs, schedulers and capacity")                          \
-	X(call_start, "call.start", CHANGES, call_start, call_place,           \
-	  "start a call; returns the address to send packets to")              \
+	X(call_start, "call.start", CHANGES, call_start, call_started,         \
+	  "start a call: of one stream, with in and out; or of two, between "  \
+	  "two parties, with a and b. Returns the addresses to send packets "  \
+	  "to")                                                                \
 	X(call_stop, "call.stop", CHANGES, call_reference, call_info,          \
-	  "end a call; returns its counters")                                  \
+	  "end a call; returns the counters of its streams")                   \
 	X(call_change, "call.change", CHANGES, call_change, call_info,         \
-	  "change the terms of a running call, which is then admitted "        \
-	  "again; other terms stay unchanged, null sets the default")          \
+	  "change a running call: the terms of one stream, which is then "     \
+	  "admitted again, null sets the default; or a party's address, "      \
+	  "codecs, hold and so on. Other members stay unchanged")              \
 	X(call_query, "call.query", READS, call_reference, call_info,          \
-	  "return one call's parameters and counters")                         \
+	  "return a call, its streams with their parameters and counters, "    \
+	  "and its parties")                                                   \
 	X(call_list, "call.list", READS, page, call_list,                      \
 	  "list the calls, page by page")                                      \
-	X(call_top, "call.top", READS, call_top, call_top_result,              \
-	  "return the calls that lose, cost or wait most, with their latest "  \
-	  "figures")                                                           \
+	X(stream_query, "stream.query", READS, stream_reference, stream_info,  \
+	  "return one stream's parameters and counters")                       \
+	X(stream_list, "stream.list", READS, page, stream_list,                \
+	  "list the streams, page by page")                                    \
+	X(stream_top, "stream.top", READS, stream_top, stream_top_result,      \
+	  "return the streams that lose, cost or wait most, with their "       \
+	  "latest figures")                                                    \
 	X(endpoint_open, "endpoint.open", CHANGES, endpoint_open,              \
 	  endpoint_info,                                                       \
 	  "open an endpoint towards a party before it talks; returns the "     \
@@ -36,32 +44,15 @@
 	  "packets are counted")                                               \
 	X(endpoint_change, "endpoint.change", CHANGES, endpoint_change,        \
 	  endpoint_info,                                                       \
-	  "change the party of an endpoint, also of a conversation's; other "  \
+	  "change the party of an endpoint, also of a call's; other "          \
 	  "members stay unchanged")                                            \
 	X(endpoint_query, "endpoint.query", READS, endpoint_reference,         \
 	  endpoint_info, "return the known facts about an endpoint's party")   \
 	X(endpoint_list, "endpoint.list", READS, page, endpoint_list,          \
-	  "list the endpoints, those of conversations, too, page by page")     \
+	  "list the endpoints, those of calls, too, page by page")             \
 	X(endpoint_close, "endpoint.close", CHANGES, endpoint_reference,       \
 	  endpoint_info,                                                       \
-	  "close an endpoint that no conversation has; returns its counters")  \
-	X(conversation_start, "conversation.start", CHANGES,                   \
-	  conversation_start, conversation_info,                               \
-	  "start a conversation of two parties, with speech both ways; "       \
-	  "returns the address that each sends to")                            \
-	X(conversation_change, "conversation.change", CHANGES,                 \
-	  conversation_change, conversation_info,                              \
-	  "change a party's address, codecs, hold and so on; other members "   \
-	  "stay unchanged")                                                    \
-	X(conversation_query, "conversation.query", READS,                     \
-	  conversation_reference, conversation_info,                           \
-	  "return the known facts about both parties, and the ids of the "     \
-	  "calls that carry their speech")                                     \
-	X(conversation_list, "conversation.list", READS, page,                 \
-	  conversation_list, "list the conversations, page by page")           \
-	X(conversation_stop, "conversation.stop", CHANGES,                     \
-	  conversation_reference, conversation_info,                           \
-	  "end a conversation, both ways")                                     \
+	  "close an endpoint that no call has; returns its counters")          \
 	X(convert_start, "convert.start", CHANGES, convert_start,              \
 	  conversion_info, "convert a file in the spool folder")               \
 	X(convert_query, "convert.query", READS, conversion_reference,         \

@@ -65,7 +65,7 @@ class Relays(Calls):
 
     def request(self, index, address):
         party = {"codec": "pcmu", "address": address, "learn": "immediate"}
-        return {"jsonrpc": "2.0", "id": index, "method": "conversation.start",
+        return {"jsonrpc": "2.0", "id": index, "method": "call.start",
                 "params": {"a": party | {"ssrc": index + 1},
                            "b": party | {"pt": 8}}}
 

@@ -177,14 +177,14 @@ class Good:
     def relay(self):
         a, b = udp(), udp()
         party = {"codec": "pcmu", "learn": "strict"}
-        talk = self.node.ask("conversation.start", keep=True,
+        talk = self.node.ask("call.start", keep=True,
                              a={**party, "address": name(a)},
                              b={**party, "address": name(b)})
         if not talk["relay"]:
             raise Wrong("no relay")
         for i, (one, sock, other) in enumerate((("a", a, b), ("b", b, a))):
             self.calls.append(Call(
-                talk[one]["call"], "pcmu", "pcmu", "relay", sock, other,
+                talk[one]["stream"], "pcmu", "pcmu", "relay", sock, other,
                 target(talk[one]["rtp"]), 0, 2000 + i, 160,
                 self.said("pcmu")[1], 0, 160))
 
@@ -206,7 +206,7 @@ class Good:
             for now, got in zip(self.tell("counts"), before)))
 
     def count(self, of):
-        return self.node.ask("call.query", call=of.call)["count"]
+        return self.node.ask("stream.query", stream=of.call)["count"]
 
     def end(self):
         """Send no more, hear the last, and compare. {what: how many}"""

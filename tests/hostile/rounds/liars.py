@@ -119,7 +119,7 @@ def request(rng):
     return json.dumps({
         "jsonrpc": "2.0", "id": 7, "method": rng.choice(
             ("call.start", "call.stop", "call.change", "endpoint.open", "drain?",
-             "conversation.start", "convert.start", "trace.start", "hello")),
+             "call.start", "convert.start", "trace.start", "hello")),
         "params": {"call": 0xbad, "in": {"codec": "pcmu", "pt": 0xbad},
                    "out": {"codec": "pcma", "address": f"{HOST}:9"},
                    "ptime_ms": 0xbad, "name": "../x", "port": "own"}}

@@ -109,26 +109,26 @@ def change(asker, call):
 
 def start_talk(asker, _):
     n = next(asker.numbers)
-    return asker.reply("conversation.start", keep=True,
+    return asker.reply("call.start", keep=True,
                        a={"codec": "pcmu", "jitter": "adaptive"},
                        b={"codec": ("pcmu", "gsm", "opus")[n % 3], "rtcp": "mux",
                           "address": f"{HOST}:9"})
 
 
 def a_talk(asker):
-    return asker.result("conversation.start", keep=True,
+    return asker.result("call.start", keep=True,
                         a={"codec": "pcmu"}, b={"codec": "pcmu"})[
-                            "conversation"]
+                            "call"]
 
 
 def change_talk(asker, talk):
     n = next(asker.numbers)
-    return asker.reply("conversation.change", conversation=talk, a={
+    return asker.reply("call.change", call=talk, a={
         "codec": ("gsm", "pcma", "opus")[n % 3], "address": f"{HOST}:9"})
 
 
 def stop_talk(asker, talk):
-    asker.reply("conversation.stop", conversation=talk)
+    asker.reply("call.stop", call=talk)
 
 
 def endpoint(asker, _):
@@ -145,7 +145,7 @@ def endpoint(asker, _):
 
 def no_endpoint(asker, _):
     for of in asker.result("endpoint.list")["endpoints"]:
-        if not of.get("conversation"):
+        if not of.get("call"):
             asker.reply("endpoint.close", endpoint=of["endpoint"])
 
 

@@ -71,9 +71,9 @@ def talk(node, codec, of, _, sock, calls):
              "rtcp": "port", "address": name(sock), "fill": "always"}
     if codec not in ("pcmu", "pcma"):
         party["also"] = [{"codec": "pcmu"}, {"codec": "pcma"}]
-    told = node.ask("conversation.start", a=party, relay="never", b={
+    told = node.ask("call.start", a=party, relay="never", b={
         "codec": "pcma", "address": name(sock), "events": EVENTS, "rtcp": "mux"})
-    calls.append(("conversation.stop", {"conversation": told["conversation"]}))
+    calls.append(("call.stop", {"call": told["call"]}))
     host, port = target(told["a"]["rtp"])
     return Victim(sock, (host, port), (host, port + 1), 111, 4711,
                   of["clock"] * of["ms"] // 1000, of["payloads"])

@@ -374,8 +374,8 @@ def test_weight_and_nice_reach_the_scheduler(daemon, campaign):
         "  - name: b\n    count: 1\n    in: {codec: pcmu}\n"
         "    out: {codec: pcma}\n")
     p = long_run(d, path)
-    wait_for(lambda: len(d.ctl("list")["calls"]) == 2)
-    calls = d.ctl("list")["calls"]
+    wait_for(lambda: len(d.ctl("list")["streams"]) == 2)
+    calls = d.ctl("list")["streams"]
     weight = {c["call"]: number["value"] for c in calls
               for number in c["policy"] if number["name"] == "weight"}
     assert sorted(weight.values()) == [1024, 3121 * 3072 // 1024]

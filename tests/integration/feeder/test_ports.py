@@ -46,7 +46,7 @@ def while_up(d, path, *options, count):
                          stderr=subprocess.PIPE, text=True)
     end = time.monotonic() + PATIENCE
     while True:
-        listed = d.ctl("list")["calls"]
+        listed = d.ctl("list")["streams"]
         if (len(listed) == count and
                 all(c["count"]["packets_in"] for c in listed)):
             return p, listed

@@ -15,7 +15,7 @@
 #include "json_text.h"
 #include "patience.h"
 #include "protocol/field_json.h"
-#include "protocol/tables/conversation_fields.h"
+#include "protocol/tables/endpoint_fields.h"
 #include "udp/socket.h"
 
 int talk_try(struct node_fixture *r, const char *json, struct conversation **c,
@@ -24,7 +24,7 @@ int talk_try(struct node_fixture *r, const char *json, struct conversation **c,
 	json_t *params = json_text(json);
 	struct node_cost_wait lacks;
 	struct call_spec spec;
-	int err = conversation_params(&spec, params, e);
+	int err = call_params(&spec, params, e);
 
 	if (!err)
 		err = conversation_start(r->node, &spec, &lacks, c, e);
@@ -54,11 +54,10 @@ int talk_try_change(struct node_fixture *r, struct conversation *c,
 	json_t *params = json_text(json);
 	int err;
 
-	(void)json_object_set_new(params, "conversation",
+	(void)json_object_set_new(params, "call",
 				  json_integer(conversation_id(c)));
-	field_defaults(conversation_change_fields, &ask);
-	assert_int_equal(
-		field_read(conversation_change_fields, params, &ask, e), 0);
+	field_defaults(call_change_fields, &ask);
+	assert_int_equal(field_read(call_change_fields, params, &ask, e), 0);
 	while ((err = conversation_change(c, ask.end, &lacks, e)) == -EAGAIN)
 		assert_int_equal(fixture_know(r, &lacks, e), 0);
 	json_decref(params);

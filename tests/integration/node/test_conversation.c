@@ -12,7 +12,7 @@
 
 #include "base/address.h"
 #include "protocol/field_json.h"
-#include "protocol/tables/conversation_fields.h"
+#include "protocol/tables/endpoint_fields.h"
 #include "sticky.h"
 
 /* Start one of the parties PCMU and PCMA; of a hard class in which each packet
@@ -29,7 +29,7 @@ static int start_with(struct node_fixture *r, const struct cr_codec *codec,
 	int err;
 
 	assert_non_null(params);
-	err = conversation_params(&spec, params, e);
+	err = call_params(&spec, params, e);
 	if (!err)
 		err = conversation_check(&s, &spec, e);
 	if (codec)

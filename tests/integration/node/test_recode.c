@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "protocol/field_json.h"
-#include "protocol/tables/conversation_fields.h"
+#include "protocol/tables/endpoint_fields.h"
 #include "node_fixture.h"
 
 enum { PACKETS = 12 };
@@ -32,7 +32,7 @@ static int start(struct node_fixture *r, const char *json,
 		*p = '"';
 	params = json_loads(text, 0, NULL);
 	assert_non_null(params);
-	err = conversation_params(&spec, params, e);
+	err = call_params(&spec, params, e);
 	while (!err && (err = conversation_start(r->node, &spec, &lacks, c,
 						 e)) == -EAGAIN)
 		err = fixture_know(r, &lacks, e);

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/field.h"
-#include "protocol/tables/conversation_fields.h"
+#include "protocol/tables/endpoint_fields.h"
 #include "talkers.h"
 
 /* --- parties that move, end, or are others --- */

@@ -50,5 +50,5 @@ class Control:
         """And wait until it has gone."""
         assert "result" in self.ask("call.stop", {"call": call["call"]})
         told = self.hear()
-        assert told["method"] == "call.ended"
+        assert told["method"] == "stream.ended"
         assert told["params"]["call"] == call["call"]

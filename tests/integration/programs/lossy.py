@@ -51,7 +51,7 @@ class Way:
         self.sock.bind(("127.0.0.1", 0))
         self.sock.settimeout(PATIENCE)
         self.port, self.phone = self.sock.getsockname()[1], Phone(9)
-        self.c = d.ctl("conversation", "start", *self._words(), *words,
+        self.c = d.ctl("call", "start", *self._words(), *words,
                        f"a.address={address(self.phone)}",
                        f"b.address=127.0.0.1:{self.port}")
         self.phone.to = ("127.0.0.1", endpoint(self.c, "a"))
@@ -114,11 +114,11 @@ class Way:
             h["seq"] - heads[0]["seq"] & 0xffff for h in heads)
 
     def count(self):
-        return self.d.ctl("call", str(self.c["a"]["call"]))["count"]
+        return self.d.ctl("stream", str(self.c["a"]["stream"]))["count"]
 
     def end(self):
         count = self.count()
-        self.d.ctl("conversation", "stop", str(self.c["conversation"]))
+        self.d.ctl("call", "stop", str(self.c["call"]))
         self.sock.close()
         self.phone.sock.close()
         return count

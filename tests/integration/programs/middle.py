@@ -63,10 +63,10 @@ class Middle:
 
     def converse(self, *words):
         """A conversation: A is the sender, B the listener."""
-        c = self.d.ctl("conversation", "start", "a.rtcp=off", "b.rtcp=off",
+        c = self.d.ctl("call", "start", "a.rtcp=off", "b.rtcp=off",
                        "relay=never", *words,
                        f"b.address=127.0.0.1:{self.heard}")
-        self._begin(c["a"]["call"], c["a"]["rtp"], c["b"]["out_ssrc"])
+        self._begin(c["a"]["stream"], c["a"]["rtp"], c["b"]["out_ssrc"])
 
     def _begin(self, call, to, ssrc):
         self.call, self.ssrc = str(call), ssrc
@@ -87,7 +87,7 @@ class Middle:
             s.sendto(data, self.to)
 
     def count(self):
-        return self.d.ctl("call", self.call)["count"]
+        return self.d.ctl("stream", self.call)["count"]
 
     def end(self, *senders, beside=0):
         """When the senders have sent all, and @beside packets more to the call
@@ -97,7 +97,7 @@ class Middle:
         deadline = time.monotonic() + PATIENCE
         while taken(self.count()) < len(self.packets(True)) + beside:
             assert time.monotonic() < deadline, self.count()
-        count = self.d.ctl("call", "stop", self.call)["count"]
+        count = self.d.ctl("call", "stop", self.call)["streams"][0]["count"]
         while len(self.packets(False)) < count["packets_out"]:
             assert time.monotonic() < deadline
             time.sleep(.01)

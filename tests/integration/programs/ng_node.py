@@ -22,7 +22,7 @@ class Node:
         """Calls, endpoints and conversations that it has now."""
         return (self.d.ctl("stats")["calls"],
                 len(self.d.ctl("endpoint", "list")["endpoints"]),
-                len(self.d.ctl("conversation", "list")["conversations"]))
+                len(self.d.ctl("call", "list")["calls"]))
 
     def is_empty(self):
         """Soon nothing is left; what is left otherwise."""

@@ -120,7 +120,7 @@ def test_peers_are_told_the_advertised_address(serve, four):
                                     "advertised": "203.0.113.7"}]
     call = client.start(four)["result"]
     assert parts(call["rtp"]["address"])[0] == "203.0.113.7"
-    query = client.ask("call.query", {"call": call["call"]})["result"]
+    query = client.ask("stream.query", {"stream": call["call"]})["result"]
     assert query["rtp"] == call["rtp"]["address"]
     assert query["interface"] == "default"
     check_frames(transcode(four, call, "127.0.0.1"), call)
@@ -128,7 +128,7 @@ def test_peers_are_told_the_advertised_address(serve, four):
     call = client.start(four, port="shared")["result"]
     assert call["rtp"]["address"] == d.ready["rtp"]
     assert d.ready["rtp"].startswith("127.0.0.1:")
-    query = client.ask("call.query", {"call": call["call"]})["result"]
+    query = client.ask("stream.query", {"stream": call["call"]})["result"]
     assert "interface" not in query
 
 
@@ -375,7 +375,7 @@ def test_others_addresses_that_could_be_bound_are_no_circle(netted):
         one = opened()
         port = one["rtp"].rsplit(":", 1)[1]
         two = opened(address=f"{host}:{port}")
-        reply = client.ask("conversation.start", {"a": {"endpoint": one["endpoint"]},
+        reply = client.ask("call.start", {"a": {"endpoint": one["endpoint"]},
                                                   "b": {"endpoint": two["endpoint"]}})
         if "result" in reply:
             return "joined"

@@ -42,7 +42,7 @@ def talk(daemon, tmp_path):
         d = started(daemon, "auto", "--drain-timeout", "0s", "--send-each")
         words = [f"{party}.{key}={value}" for party, codec in zip("ab", codecs)
                  for key, value in (("codec", codec), ("pt", CODECS[codec][0]))]
-        c = d.ctl("conversation", "start", *words, *more)
+        c = d.ctl("call", "start", *words, *more)
         for i, (party, codec, speech) in enumerate(zip("ab", codecs,
                                                        speeches())):
             agents.append(Agent(tmp_path / party, i, codec, speech,
@@ -60,7 +60,7 @@ def port_of(address):
 
 def count(d, c, party):
     """Of the stream from @party."""
-    return d.ctl("call", str(c[party]["call"]))["count"]
+    return d.ctl("stream", str(c[party]["stream"]))["count"]
 
 
 def wait_in(d, c, party, packets):
@@ -117,7 +117,7 @@ def test_both_hear_each_other(talk, tmp_path, codecs):
     d, c, agents = talk(*codecs)
     told = [agent.dial() for agent in agents]
     wait_for(d, c, PACKETS)
-    now = d.ctl("conversation", "query", str(c["conversation"]))
+    now = d.ctl("call", "query", str(c["call"]))
     for agent in agents:
         agent.hangup()
     assert [port_of(now[party]["to"]) for party in "ab"] == [
@@ -136,7 +136,7 @@ def test_an_offer_tells_the_address_and_a_hold_ends(talk):
     heard again when it resumes."""
     d, c, (a, b) = talk("pcmu", "pcma")
     told = {"a": a.dial(), "b": b.dial()}
-    now = d.ctl("conversation", "change", str(c["conversation"]),
+    now = d.ctl("call", "change", str(c["call"]),
                 *(f"{party}.address={told[party]}" for party in "ab"))
     assert {port_of(now[party]["to"]) for party in "ab"} == {
         port_of(address) for address in told.values()}
@@ -167,10 +167,10 @@ def test_an_agent_that_starts_anew_is_heard_and_hears(talk):
     a.kill()
     a.begin()
     told = a.dial()
-    d.ctl("conversation", "change", str(c["conversation"]),
+    d.ctl("call", "change", str(c["call"]),
           f"a.address={told}")
     wait_for(d, c, PACKETS)
-    now = d.ctl("conversation", "query", str(c["conversation"]))
+    now = d.ctl("call", "query", str(c["call"]))
     assert port_of(now["a"]["to"]) == port_of(told)
     assert now["a"]["ssrc_changes"] == now["a"]["address_changes"] == 1
     for agent in a, b:

@@ -68,7 +68,7 @@ def test_a_call_speaks_the_example(daemon, sock, installed, pcm8):
         sock.sendto(rtp(i, i * 160, call["rtp"]["ssrc"], pcm, pt=96),
                     (host, int(port)))
         assert sock.recv(2048)[12:] == pcm[::2]
-    count = d.ctl("call", "stop", str(call["call"]))["count"]
+    count = d.ctl("call", "stop", str(call["call"]))["streams"][0]["count"]
     assert count["done"] == count["packets_out"] == 20
 
 

@@ -505,7 +505,7 @@ def test_folders_ages_and_shares_are_taken(node, conf, sock, tmp_path):
         return client.ask("trace.start", {"name": "a.trace"})
 
     def age():
-        return client.ask("call.query", {"call": call["call"]}
+        return client.ask("stream.query", {"stream": call["call"]}
                           )["result"]["max_age_ms"]
     assert "--trace-dir" in trace()["error"]["message"] and age() == 50
     proxy = System(d.ready["ng"])

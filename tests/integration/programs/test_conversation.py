@@ -26,7 +26,7 @@ def start(d, a, b):
     """A conversation of A (PCMU) and B (PCMA); Phones send to its endpoints. What
     the parties are said to be: words of the command."""
     words = ["a.codec=pcmu", "b.codec=pcma", *a, *b]
-    return d.ctl("conversation", "start", *words)
+    return d.ctl("call", "start", *words)
 
 
 def endpoint(conversation, party):
@@ -62,7 +62,7 @@ def test_both_hear_each_other_where_they_are(d):
     answers = heard(a, 5)
     assert {header(x)["pt"] for x in answers} == {0}
     assert all(set(x[12:]) <= {0xfe, 0xff} for x in answers)  # silence
-    now = d.ctl("conversation", "query", str(c["conversation"]))
+    now = d.ctl("call", "query", str(c["call"]))
     assert now["a"]["to"] == address(a) and now["b"]["to"] == address(b)
 
 
@@ -80,7 +80,7 @@ def test_a_new_offer_moves_a_party_and_no_frame_is_lost(d):
     a = Phone(endpoint(c, "a"))
     said(a, 0xff, 1, 0, 10, 0)
     first = heard(old, 10)
-    d.ctl("conversation", "change", str(c["conversation"]),
+    d.ctl("call", "change", str(c["call"]),
           f"b.address={address(new)}")
     said(a, 0xff, 1, 10, 10, 0)
     every = [header(x) for x in first + heard(new, 10)]
@@ -91,12 +91,12 @@ def test_a_new_offer_moves_a_party_and_no_frame_is_lost(d):
 
 def test_both_streams_end_together_and_ports_close(d):
     c = start(d, [], [])
-    calls = [c[party]["call"] for party in "ab"]
+    calls = [c[party]["stream"] for party in "ab"]
     d.ctl("call", "stop", str(calls[0]))
     for call in calls:
-        assert "no call" in d.ctl("call", str(call), code=1)
-    assert "no conversation" in d.ctl("conversation", "query",
-                                      str(c["conversation"]), code=1)
+        assert "no call" in d.ctl("stream", str(call), code=1)
+    assert "no conversation" in d.ctl("call", "query",
+                                      str(c["call"]), code=1)
     again = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     deadline = time.monotonic() + PATIENCE
     while True:  # the ports are free when nobody can have them any more
@@ -125,14 +125,14 @@ def test_both_streams_end_together_and_ports_close(d):
      ": a.interface: there is none called nowhere")])
 def test_what_is_refused(d, words, why):
     """Members are called as who asks calls them."""
-    assert why in d.ctl("conversation", "start", *words, code=1)
+    assert why in d.ctl("call", "start", *words, code=1)
     stats = d.ctl("stats")
     assert stats["calls"] == 0
 
 
 def test_costs_of_both_ways_are_known_first(d):
     """Both ways are measured before anything begins."""
-    c = d.ctl("conversation", "start", "a.codec=pcmu", "b.codec=amr",
+    c = d.ctl("call", "start", "a.codec=pcmu", "b.codec=amr",
               "b.mode=12.2")
     a, b = Phone(endpoint(c, "a")), Phone(endpoint(c, "b"))
     said(b, 0, 2, 0, 1, 96)  # not AMR: malformed, but B is known
@@ -147,7 +147,7 @@ def test_a_call_shows_where_its_packets_go(d):
     for i in range(3):  # a proof, as another address was told
         said(b, 0xd5, 1, i, 1, 8)
     deadline = time.monotonic() + PATIENCE
-    while d.ctl("call", str(c["a"]["call"]))["to"] != address(b):
+    while d.ctl("stream", str(c["a"]["stream"]))["to"] != address(b):
         assert time.monotonic() < deadline
 
 
@@ -155,7 +155,7 @@ def test_a_stream_shows_its_own_endpoint(d):
     """Not the shared port, at which it does not listen."""
     c = start(d, [], [])
     for party in "ab":
-        call = d.ctl("call", str(c[party]["call"]))
+        call = d.ctl("stream", str(c[party]["stream"]))
         assert call["rtp"] == c[party]["rtp"]
         assert call["interface"] == c[party]["interface"] == "default"
 
@@ -168,13 +168,13 @@ def test_the_record_says_of_each_stream_who_was_heard(daemon, tmp_path):
     said(phone["b"], 0xd5, 0xb, 0, 1, 8)
     said(phone["a"], 0xff, 0xa, 0, 1, 0)
     heard(phone["b"], 1)
-    d.ctl("conversation", "stop", str(c["conversation"]))
+    d.ctl("call", "stop", str(c["call"]))
     deadline = time.monotonic() + PATIENCE
     while not path.read_text().endswith("\n"):
         assert time.monotonic() < deadline
     found = {s["call"]: s for s in json.loads(path.read_text())["streams"]}
     for party in "ab":
-        r = found[c[party]["call"]]
+        r = found[c[party]["stream"]]
         assert r["in"]["rtp"] == c[party]["rtp"]
         assert r["heard"]["source"] == address(phone[party])
         assert r["heard"]["ssrc"] == int(party, 16)
@@ -187,12 +187,12 @@ def test_terms_that_repeat_the_address_move_no_answers(d):
     for i in range(3):  # a proof, as another address was told
         said(b, 0xd5, 0xb, i, 1, 8)
     deadline = time.monotonic() + PATIENCE
-    while d.ctl("conversation", "query",
-                str(c["conversation"]))["b"]["to"] != address(b):
+    while d.ctl("call", "query",
+                str(c["call"]))["b"]["to"] != address(b):
         assert time.monotonic() < deadline
     for words in (["b.learn=delayed"], ["b.address=127.0.0.1:9"],
                   [f"a.address={address(a)}"]):
-        now = d.ctl("conversation", "change", str(c["conversation"]), *words)
+        now = d.ctl("call", "change", str(c["call"]), *words)
         assert now["b"]["to"] == address(b)
     said(a, 0xff, 0xa, 0, 3, 0)
     assert len(heard(b, 3)) == 3
@@ -201,9 +201,9 @@ def test_terms_that_repeat_the_address_move_no_answers(d):
 def test_a_change_that_is_refused_changes_nobody(d):
     c = start(d, ["a.address=127.0.0.1:7"], [])
     with pytest.raises(Exception, match="other IP family"):
-        d.ctl("conversation", "change", str(c["conversation"]),
+        d.ctl("call", "change", str(c["call"]),
               "a.address=127.0.0.1:9", "b.address=[::1]:9")
-    now = d.ctl("conversation", "query", str(c["conversation"]))
+    now = d.ctl("call", "query", str(c["call"]))
     assert now["a"]["to"] == "127.0.0.1:7"
 
 
@@ -225,9 +225,9 @@ def test_who_has_gone_starts_no_conversation(daemon, tmp_path):
     started(daemon, "auto", "--drain-timeout", "0s", "--control-socket",
             tmp_path / "control")
     first, second = (Control(tmp_path / "control") for _ in range(2))
-    first.send("conversation.start", UNKNOWN)
+    first.send("call.start", UNKNOWN)
     first.socket.shutdown(socket.SHUT_RDWR)
-    assert "result" in second.ask("conversation.start", UNKNOWN)
+    assert "result" in second.ask("call.start", UNKNOWN)
     stats = second.ask("stats", {})["result"]
     assert (stats["calls"], stats["calls_started"]) == (2, 2)
     second.socket.shutdown(socket.SHUT_RDWR)

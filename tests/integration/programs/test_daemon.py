@@ -40,10 +40,10 @@ def test_a_frame_comes_back_and_is_counted(daemon, sock):
         _, pt, _, ts, ssrc = struct.unpack("!BBHII", packet[:12])
         assert (pt, ssrc) == (8, call["out"]["ssrc"])
         assert ts == (call["out"]["ts_base"] + i * 160) % 2**32
-    assert d.ctl("call", "query", str(call["call"]))["count"]["done"] == 10
-    assert len(d.ctl("list")["calls"]) == 1
-    assert d.ctl("call", "stop", str(call["call"]))["count"]["packets_out"] == 10
-    assert d.ctl("list")["calls"] == []
+    assert d.ctl("stream", "query", str(call["call"]))["count"]["done"] == 10
+    assert len(d.ctl("list")["streams"]) == 1
+    assert d.ctl("call", "stop", str(call["call"]))["streams"][0]["count"]["packets_out"] == 10
+    assert d.ctl("list")["streams"] == []
 
 
 def cpus_of_threads(d):
@@ -135,12 +135,12 @@ def test_a_call_tells_how_old_its_frames_may_get(daemon, sock, options, told):
     calls = [start_call(d, sock), start_call(d, sock, ptime="60ms"),
              start_call(d, sock, **{"class": "best-effort"}),
              start_call(d, sock, deadline="200ms")]
-    assert [d.ctl("call", "query", str(c["call"])).get("max_age_ms")
+    assert [d.ctl("stream", "query", str(c["call"])).get("max_age_ms")
             for c in calls] == told
     if "auto" not in options:
         return
     d.ctl("call", "change", str(calls[3]["call"]), "deadline=10ms")
-    assert d.ctl("call", "query",
+    assert d.ctl("stream", "query",
                  str(calls[3]["call"]))["max_age_ms"] == 80
 
 
@@ -150,9 +150,9 @@ def test_calls_end_with_their_client_unless_kept(daemon, sock):
     # every codec-ctl is an association of its own
     call = start_call(d, sock, keep="no")
     for _ in range(200):
-        if len(d.ctl("list")["calls"]) == 1:
+        if len(d.ctl("list")["streams"]) == 1:
             break
-    refusal = d.ctl("call", "query", str(call["call"]), code=1)
+    refusal = d.ctl("stream", "query", str(call["call"]), code=1)
     assert "there is no call" in refusal
     d.ctl("call", "stop", str(kept["call"]))
 
@@ -297,7 +297,7 @@ def test_a_trace_that_grows_too_large_is_told(daemon, sock, tmp_path):
     assert totals["records"] + totals["unwritten"] == 304  # and the calls'
     assert "too large" in totals["error"]
     for call in calls:
-        assert d.ctl("call", "stop", str(call["call"]))["count"]["done"] == 75
+        assert d.ctl("call", "stop", str(call["call"]))["streams"][0]["count"]["done"] == 75
 
 
 def into_a_crowded_pipe(d, *words):

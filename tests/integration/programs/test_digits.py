@@ -33,7 +33,7 @@ def converse(d, a, b, *both):
                                 ("events", EVENT_PT))]
     if b.name == "l16":
         words.append(f"b.rate={b.rate}")
-    return d.ctl("conversation", "start", *words)
+    return d.ctl("call", "start", *words)
 
 
 def sound(rate, ms):
@@ -89,7 +89,7 @@ def test_digits_of_40_to_400_ms_each_way(daemon, tmp_path):
         ("pcmu", CODES), ("l16", CODES[::-1])))
     c = converse(d, a.codec, b.codec)
     a.to, b.to = (("127.0.0.1", endpoint(c, party)) for party in "ab")
-    d.ctl("conversation", "change", str(c["conversation"]),
+    d.ctl("call", "change", str(c["call"]),
           f"a.address=127.0.0.1:{a.port}", f"b.address=127.0.0.1:{b.port}")
     play((a, b), ms)
     time.sleep(LATER_MS / 1000)
@@ -119,7 +119,7 @@ def test_a_digit_is_as_long_at_any_clock(daemon, speech, jitter):
             "ab", speech, clocks) for word in (
                 *SPOKEN[rate][0].split(), "pt=96", "events=101",
                 f"events_clock={clock}", f"jitter={jitter}")]
-        c = d.ctl("conversation", "start", *words)
+        c = d.ctl("call", "start", *words)
         assert c["relay"] is (speech[0] == speech[1] and jitter == "off" and
                               clocks[0] == clocks[1])
         phones = Talker(), Talker()
@@ -134,20 +134,20 @@ def test_a_digit_is_as_long_at_any_clock(daemon, speech, jitter):
                 heard += [x for x in other.hears(1) if header(x)["pt"] == 101]
             assert held(heard) == [(101, n >= 4, clocks[1 - i] * ms // 1000)
                                    for n, ms in enumerate(HELD)]
-        d.ctl("conversation", "stop", str(c["conversation"]))
+        d.ctl("call", "stop", str(c["call"]))
 
 
 def until_heard(d, c):
     """Until it is known where both are."""
     deadline = time.monotonic() + PATIENCE
-    while any(d.ctl("call", str(c[party]["call"]))["count"]["packets_in"] < 1
+    while any(d.ctl("stream", str(c[party]["stream"]))["count"]["packets_in"] < 1
               for party in "ab"):
         assert time.monotonic() < deadline
 
 
 def test_clocks_of_events_that_nobody_has(daemon):
     d = started(daemon, "auto", "--drain-timeout", "0s")
-    both = ("conversation", "start", "a.codec=pcmu", "b.codec=pcma")
+    both = ("call", "start", "a.codec=pcmu", "b.codec=pcma")
     assert "events_clock: 9000 Hz" in d.ctl(
         *both, "a.events=101", "a.events_clock=9000", code=1)
     assert "goes with events" in d.ctl(*both, "b.events_clock=8000", code=1)
@@ -184,7 +184,7 @@ def test_gstreamer_hears_what_gstreamer_presses(daemon):
         for phone in phones:
             phone.speak()
         deadline = time.monotonic() + PATIENCE
-        while d.ctl("call", str(c["b"]["call"]))["count"]["packets_out"] < 10:
+        while d.ctl("stream", str(c["b"]["stream"]))["count"]["packets_out"] < 10:
             assert time.monotonic() < deadline
         pressed_by(phones, codes)
         assert [phone.digits() for phone in phones] == codes[::-1]

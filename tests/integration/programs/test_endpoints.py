@@ -37,14 +37,14 @@ def test_who_talks_first_is_learned_and_counted(d):
     now = until(lambda: d.ctl("endpoint", "query", str(a["endpoint"])),
                 lambda x: x["packets"] == 5)
     assert now["to"] == address(early)
-    c = d.ctl("conversation", "start", f"a.endpoint={a['endpoint']}", "b.codec=pcma")
+    c = d.ctl("call", "start", f"a.endpoint={a['endpoint']}", "b.codec=pcma")
     assert c["a"]["endpoint"] == a["endpoint"] and c["a"]["rtp"] == a["rtp"]
-    assert d.ctl("endpoint", "query", str(a["endpoint"]))["conversation"] == \
-        c["conversation"]
+    assert d.ctl("endpoint", "query", str(a["endpoint"]))["call"] == \
+        c["call"]
     b = Phone(endpoint(c, "b"))
     said(b, 0xd5, 0xb, 0, 3, 8)
     assert {header(x)["pt"] for x in heard(early, 3)} == {0}
-    d.ctl("conversation", "stop", str(c["conversation"]))
+    d.ctl("call", "stop", str(c["call"]))
     d.ctl("endpoint", "close", str(a["endpoint"]))
 
 
@@ -57,15 +57,15 @@ def test_a_endpoint_goes_from_one_conversation_to_the_next(d):
     until(lambda: d.ctl("endpoint", "query", str(a["endpoint"])),
           lambda x: x["packets"] == 1)
     for i in range(5):
-        c = d.ctl("conversation", "start", f"a.endpoint={a['endpoint']}",
+        c = d.ctl("call", "start", f"a.endpoint={a['endpoint']}",
                   "b.codec=pcma")
         b = Phone(endpoint(c, "b"))
         said(b, 0xd5, 0xb, 0, 3, 8)
         assert len(heard(phone, 3)) == 3
         said(phone, 0xff, 0xa, 1 + 3 * i, 3, 0)
         assert {header(x)["pt"] for x in heard(b, 3)} == {8}
-        d.ctl("conversation", "stop", str(c["conversation"]))
-        assert "conversation" not in d.ctl("endpoint", "query", str(a["endpoint"]))
+        d.ctl("call", "stop", str(c["call"]))
+        assert "call" not in d.ctl("endpoint", "query", str(a["endpoint"]))
         assert "no endpoint" in d.ctl("endpoint", "query", str(c["b"]["endpoint"]), code=1)
     assert d.ctl("endpoint", "close", str(a["endpoint"]))["packets"] == 16
     assert "no endpoint" in d.ctl("endpoint", "query", str(a["endpoint"]), code=1)
@@ -81,7 +81,7 @@ def test_what_is_told_later_counts(d):
     told = d.ctl("endpoint", "change", str(b["endpoint"]), "codec=pcma",
                  f"address={address(old)}")
     assert told["codec"] == "pcma" and told["to"] == address(old)
-    c = d.ctl("conversation", "start", "a.codec=pcmu", f"b.endpoint={b['endpoint']}")
+    c = d.ctl("call", "start", "a.codec=pcmu", f"b.endpoint={b['endpoint']}")
     a = Phone(endpoint(c, "a"))
     said(a, 0xff, 1, 0, 10, 0)
     first = heard(old, 10)
@@ -99,7 +99,7 @@ def test_types_and_hold_are_told_later(d):
     assert a["hold"] and not b["hold"]
     told = d.ctl("endpoint", "change", str(a["endpoint"]), "events=101", "hold=false")
     assert not told["hold"]
-    c = d.ctl("conversation", "start", f"a.endpoint={a['endpoint']}",
+    c = d.ctl("call", "start", f"a.endpoint={a['endpoint']}",
               f"b.endpoint={b['endpoint']}")
     phones = Phone(port(a)), Phone(port(b))
     digit = bytes([5, 0x8a, 0, 160])  # its end, which is sent three times
@@ -111,7 +111,7 @@ def test_types_and_hold_are_told_later(d):
             d.ctl("endpoint", "change", str(a["endpoint"]), words)
         phones[0].say(0xa, i, 160 * i, payload=digit, pt=101 + i)
         assert {header(x)["pt"] for x in heard(phones[1], 3)} == {96}
-    held = d.ctl("conversation", "change", str(c["conversation"]),
+    held = d.ctl("call", "change", str(c["call"]),
                  "b.hold=true")
     assert held["b"]["hold"] and not held["a"]["hold"]
     said(phones[0], 0xff, 0xa, 4, 3, 0)
@@ -121,12 +121,12 @@ def test_types_and_hold_are_told_later(d):
 def test_a_hold_between_codec_and_relay_is_no_loss(d):
     """Numbers go on where they were before the hold, though the relay that has
     begun meanwhile has sent nothing yet."""
-    c = d.ctl("conversation", "start", "a.codec=pcmu", "b.codec=pcma")
+    c = d.ctl("call", "start", "a.codec=pcmu", "b.codec=pcma")
     a, b = Phone(endpoint(c, "a")), Phone(endpoint(c, "b"))
     said(b, 0xd5, 0xb, 0, 1, 8)
     said(a, 0xff, 0xa, 0, 5, 0)
     every = heard(b, 5)
-    change = ("conversation", "change", str(c["conversation"]))
+    change = ("call", "change", str(c["call"]))
     d.ctl(*change, "b.codec=pcmu", "b.hold=true")
     said(a, 0xff, 0xa, 5, 20, 0)
     until(lambda: d.ctl("stats"), lambda x: x["totals"]["on_hold"] == 20)
@@ -140,12 +140,12 @@ def test_a_hold_between_codec_and_relay_is_no_loss(d):
 
 def test_a_codec_gives_way_to_one_that_is_only_relayed(d):
     """What the transcoder cost is given back, and nobody looks for it."""
-    c = d.ctl("conversation", "start", "a.codec=pcmu", "b.codec=pcma")
+    c = d.ctl("call", "start", "a.codec=pcmu", "b.codec=pcma")
     a, b = Phone(endpoint(c, "a")), Phone(endpoint(c, "b"))
     said(b, 0xd5, 0xb, 0, 1, 8)
     said(a, 0xff, 0xa, 0, 5, 0)
     heard(b, 5)
-    d.ctl("conversation", "change", str(c["conversation"]), *(
+    d.ctl("call", "change", str(c["call"]), *(
         f"{i}.{word}" for i in "ab" for word in ("codec=relayed", "pt=98",
                                                  "rate=8000")))
     said(a, 0x11, 0xa, 5, 5, 98)
@@ -156,7 +156,7 @@ def test_a_codec_gives_way_to_one_that_is_only_relayed(d):
 
 def test_codecs_change_while_both_speak(d):
     """By the endpoint or by the conversation; costs are measured meanwhile."""
-    c = d.ctl("conversation", "start", "a.codec=pcmu", "b.codec=pcma")
+    c = d.ctl("call", "start", "a.codec=pcmu", "b.codec=pcma")
     a, b = Phone(endpoint(c, "a")), Phone(endpoint(c, "b"))
     said(b, 0xd5, 0xb, 0, 1, 8)
     said(a, 0xff, 0xa, 0, 1, 0)
@@ -168,7 +168,7 @@ def test_codecs_change_while_both_speak(d):
         if i % 2:
             d.ctl("endpoint", "change", str(c["b"]["endpoint"]), *words.split())
         else:
-            d.ctl("conversation", "change", str(c["conversation"]),
+            d.ctl("call", "change", str(c["call"]),
                   *("b." + w for w in words.split()))
         said(a, 0xff, 0xa, 1 + 5 * i, 5, 0)
         got = heard(b, 5)
@@ -185,7 +185,7 @@ def test_codecs_change_while_both_speak(d):
 def test_a_party_may_send_what_else_it_said(d):
     a = d.ctl("endpoint", "open", "codec=pcmu",
               'also=[{"codec": "pcma"}, {"codec": "g722"}]')
-    c = d.ctl("conversation", "start", f"a.endpoint={a['endpoint']}", "b.codec=l16",
+    c = d.ctl("call", "start", f"a.endpoint={a['endpoint']}", "b.codec=l16",
               "b.pt=97")
     b = Phone(endpoint(c, "b"))
     said(b, 0, 0xb, 0, 1, 97)
@@ -194,9 +194,9 @@ def test_a_party_may_send_what_else_it_said(d):
         said(phone, 0xd5, 0xa, 2 * i, 2, pt)
         if pt != 97:
             assert len(heard(b, 2)) == 2
-    call = str(c["a"]["call"])
-    until(lambda: d.ctl("call", call), lambda x: x["count"]["wrong_pt"] == 2)
-    assert d.ctl("call", call)["count"]["packets_in"] == 12
+    call = str(c["a"]["stream"])
+    until(lambda: d.ctl("stream", call), lambda x: x["count"]["wrong_pt"] == 2)
+    assert d.ctl("stream", call)["count"]["packets_in"] == 12
 
 
 @pytest.mark.parametrize("words, why", [
@@ -217,7 +217,7 @@ def test_a_party_may_send_what_else_it_said(d):
     (['a.also=[{"codec": "g723_1"}]'], ": ptime: g723_1 comes in frames")])
 def test_what_lists_refuse(d, words, why):
     first = [] if "a.codec=null" in words else ["a.codec=pcmu"]
-    assert why in d.ctl("conversation", "start", *first, "b.codec=pcma",
+    assert why in d.ctl("call", "start", *first, "b.codec=pcma",
                         *words, code=1)
     stats = d.ctl("stats")
     assert stats["calls"] == 0 and not stats["interfaces"][0]["used"]
@@ -242,14 +242,14 @@ class Line:
 
 def told(d, c):
     """Of the conversation, and of its two calls."""
-    now = d.ctl("conversation", "query", str(c["conversation"]))
-    return now, [d.ctl("call", str(c[party]["call"])) for party in "ab"]
+    now = d.ctl("call", "query", str(c["call"]))
+    return now, [d.ctl("stream", str(c[party]["stream"])) for party in "ab"]
 
 
 def test_a_relay_turns_into_codecs_and_back(d):
     """As a re-INVITE does it, while packets flow: by the endpoint, then by the
     conversation. Numbers go on, and every packet counts once."""
-    c = d.ctl("conversation", "start", "a.codec=pcmu", "b.codec=pcmu")
+    c = d.ctl("call", "start", "a.codec=pcmu", "b.codec=pcmu")
     assert c["relay"] is True and d.ctl("stats")["relays"] == 2
     a, b = Phone(endpoint(c, "a")), Phone(endpoint(c, "b"))
     at_a, at_b = Line(a), Line(b)
@@ -262,7 +262,7 @@ def test_a_relay_turns_into_codecs_and_back(d):
         if i < 2:
             d.ctl("endpoint", "change", str(c["b"]["endpoint"]), f"codec={codec}")
         else:
-            d.ctl("conversation", "change", str(c["conversation"]),
+            d.ctl("call", "change", str(c["call"]),
                   f"b.codec={codec}")
         for k in range(1 + 10 * i, 11 + 10 * i):
             said(a, 0xff, 0xa, k, 1, 0)
@@ -285,7 +285,7 @@ def test_a_relay_turns_into_codecs_and_back(d):
     # a call that sleeps costs nothing
     until(lambda: d.ctl("stats"), lambda x: x["measured_load"] == 0
           and x["load"] < 1e-5)
-    d.ctl("conversation", "stop", str(c["conversation"]))
+    d.ctl("call", "stop", str(c["call"]))
     stats = until(lambda: d.ctl("stats"), lambda x: x["calls"] == 0)
     total = stats["totals"]
     assert stats["rx"]["packets"] == total["packets_in"] + stats["rx"]["rtcp"]
@@ -296,23 +296,23 @@ def test_a_relay_turns_into_codecs_and_back(d):
 def test_lists(d):
     opened_endpoints = [d.ctl("endpoint", "open", "codec=pcmu")["endpoint"]
                    for _ in range(3)]
-    talks = [d.ctl("conversation", "start", "a.codec=pcmu", "b.codec=pcma")
+    talks = [d.ctl("call", "start", "a.codec=pcmu", "b.codec=pcma")
              for _ in range(2)]
     endpoints = d.ctl("endpoint", "list")["endpoints"]
     every = opened_endpoints + [c[party]["endpoint"] for c in talks for party in "ab"]
     assert [x["endpoint"] for x in endpoints] == sorted(every)
-    assert [x.get("conversation") for x in endpoints[:3]] == [None] * 3
+    assert [x.get("call") for x in endpoints[:3]] == [None] * 3
     assert {x["codec"] for x in endpoints} == {"pcmu", "pcma"}
-    now = d.ctl("conversation", "list")["conversations"]
-    assert [x["conversation"] for x in now] == [
-        x["conversation"] for x in talks]
+    now = d.ctl("call", "list")["calls"]
+    assert [x["call"] for x in now] == [
+        x["call"] for x in talks]
     assert now[0]["a"]["rtp"] == talks[0]["a"]["rtp"]
     page = d.ctl("raw", "endpoint.list", '{"after": %d, "limit": 2}' % endpoints[1]["endpoint"])
     assert [x["endpoint"] for x in page["endpoints"]] == [x["endpoint"] for x in endpoints[2:4]]
     assert page["more"] is True
-    page = d.ctl("raw", "conversation.list",
-                 '{"after": %d}' % talks[1]["conversation"])
-    assert page == {"conversations": [], "more": False}
+    page = d.ctl("raw", "call.list",
+                 '{"after": %d}' % talks[1]["call"])
+    assert page == {"calls": [], "more": False}
 
 
 def test_packets_do_not_go_round(d):
@@ -332,21 +332,21 @@ def test_packets_do_not_go_round(d):
                              f"address={rtcp}")
     d.ctl("endpoint", "change", str(a["endpoint"]), f"address={b['rtp']}")
     assert f"a.address: is that of endpoint {b['endpoint']}" in refused(
-        "conversation", "start", f"a.endpoint={a['endpoint']}", f"b.endpoint={b['endpoint']}")
+        "call", "start", f"a.endpoint={a['endpoint']}", f"b.endpoint={b['endpoint']}")
     assert d.ctl("stats")["calls"] == 0
     d.ctl("endpoint", "change", str(a["endpoint"]), "address=127.0.0.1:9")
-    c = d.ctl("conversation", "start", f"a.endpoint={a['endpoint']}",
+    c = d.ctl("call", "start", f"a.endpoint={a['endpoint']}",
               f"b.endpoint={b['endpoint']}")
-    number = str(c["conversation"])
+    number = str(c["call"])
     assert f"b.address: is that of endpoint {a['endpoint']}" in refused(
-        "conversation", "change", number, f"b.address={a['rtp']}")
+        "call", "change", number, f"b.address={a['rtp']}")
     assert round_ in refused("endpoint", "change", str(b["endpoint"]),
                              f"address={b['rtp']}")
     # PCMU to PCMA, and from there by another conversation to PCMU again
     far = Phone(9)
-    chain = d.ctl("conversation", "start", "a.codec=pcma", "b.codec=pcmu",
+    chain = d.ctl("call", "start", "a.codec=pcma", "b.codec=pcmu",
                   f"b.address={address(far)}")
-    d.ctl("conversation", "change", number,
+    d.ctl("call", "change", number,
           f"b.address={chain['a']['rtp']}")
     said(Phone(port(a)), 0xff, 0xa, 0, 3, 0)
     assert {header(x)["pt"] for x in heard(far, 3)} == {0}
@@ -373,7 +373,7 @@ def test_what_a_endpoint_refuses(d):
     a = d.ctl("endpoint", "open", "codec=pcmu")["endpoint"]
 
     def refused(*words):
-        return d.ctl("conversation", "start", *words, code=1)
+        return d.ctl("call", "start", *words, code=1)
 
     assert "a.endpoint: there is no endpoint 99" in refused("a.endpoint=99", "b.codec=pcma")
     assert f"b.endpoint: endpoint {mute} has no codec" in refused("a.codec=pcmu",
@@ -396,12 +396,12 @@ def test_what_a_endpoint_refuses(d):
         "endpoint", "change", str(a), "address=[::1]:9", code=1)
     assert ": codec: is missing" in d.ctl("endpoint", "change", str(a), "dtx=yes",
                                           code=1)
-    c = d.ctl("conversation", "start", f"a.endpoint={a}", "b.codec=pcma")
-    busy = f"conversation {c['conversation']} has"
+    c = d.ctl("call", "start", f"a.endpoint={a}", "b.codec=pcma")
+    busy = f"conversation {c['call']} has"
     assert f"b.endpoint: {busy}" in refused("a.codec=pcmu", f"b.endpoint={a}")
     assert busy in d.ctl("endpoint", "close", str(a), code=1)
     assert busy in d.ctl("endpoint", "close", str(c["b"]["endpoint"]), code=1)
-    d.ctl("conversation", "stop", str(c["conversation"]))
+    d.ctl("call", "stop", str(c["call"]))
     assert "no endpoint" in d.ctl("endpoint", "close", str(c["b"]["endpoint"]), code=1)
     d.ctl("endpoint", "close", str(a))
     d.ctl("endpoint", "close", str(mute))
@@ -426,15 +426,15 @@ def test_endpoints_close_with_their_session(by_socket):
     d, path = by_socket
     c = Control(path)
     mine, kept, talks = opened(c), opened(c, keep=True), opened(c)
-    talk = c.ask("conversation.start", {
+    talk = c.ask("call.start", {
         "a": {"endpoint": talks}, "b": {"codec": "pcma"},
-        "keep": True})["result"]["conversation"]
+        "keep": True})["result"]["call"]
     c.ask("bye", {})
     until(lambda: d.ctl("stats"), lambda x: x["interfaces"][0]["used"] == 3)
     assert "no endpoint" in d.ctl("endpoint", "query", str(mine), code=1)
     assert d.ctl("endpoint", "query", str(kept))["packets"] == 0
-    assert d.ctl("endpoint", "query", str(talks))["conversation"] == talk
-    d.ctl("conversation", "stop", str(talk))
+    assert d.ctl("endpoint", "query", str(talks))["call"] == talk
+    d.ctl("call", "stop", str(talk))
     assert "no endpoint" in d.ctl("endpoint", "query", str(talks), code=1)
     d.ctl("endpoint", "close", str(kept))
     until(lambda: d.ctl("stats"), lambda x: not x["interfaces"][0]["used"])

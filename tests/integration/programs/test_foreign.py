@@ -50,7 +50,7 @@ def test_ffmpeg_sends_pcmu_and_receives_amr(daemon, tmp_path):
          "rtp://%s?pkt_size=172" % call["rtp"]["address"]],
         check=True, stdin=subprocess.DEVNULL, timeout=PATIENCE)
     assert receiver.wait(timeout=PATIENCE) == 0
-    count = d.ctl("call", "stop", str(call["call"]))["count"]
+    count = d.ctl("call", "stop", str(call["call"]))["streams"][0]["count"]
     assert count["done"] >= 390
     assert count["done"] == count["packets_in"]
     assert count["malformed"] == count["overwritten"] == 0

@@ -122,7 +122,7 @@ def test_ffmpeg_and_a_call_hear_each_other(daemon, tmp_path, codec):
     assert [s.wait(timeout=PATIENCE) for s in senders] == [0] * len(ways)
     for way, call, (process, path) in zip(ways, calls, heard):
         assert process.wait(timeout=PATIENCE) == 0
-        count = d.ctl("call", "stop", str(call["call"]))["count"]
+        count = d.ctl("call", "stop", str(call["call"]))["streams"][0]["count"]
         assert count["done"] == count["packets_in"] > 0
         assert count["malformed"] == count["overwritten"] == 0
         assert likeness(path, speech) > .9, way
@@ -147,7 +147,7 @@ def test_a_call_hears_packets_of_any_length(daemon, tmp_path, ms):
     process, heard = receiver(PCMU, port, tmp_path, "pcmu")
     assert sender(peer, call, speech).wait(timeout=PATIENCE) == 0
     assert process.wait(timeout=PATIENCE) == 0
-    count = d.ctl("call", "stop", str(call["call"]))["count"]
+    count = d.ctl("call", "stop", str(call["call"]))["streams"][0]["count"]
     assert count["packets_in"] >= SPOKEN_S * 1000 / float(ms)
     assert count["done"] == count["packets_in"]
     assert count["malformed"] == count["overwritten"] == count["excess"] == 0

@@ -123,9 +123,9 @@ def test_calls_by_codec(daemon, sock):
     d = daemon("--http", "127.0.0.1:0")
     to = "out.address=127.0.0.1:%d" % sock.getsockname()[1]
     d.ctl("call", "start", "in.codec=pcmu", "out.codec=pcma", "keep=true", to)
-    talk = d.ctl("conversation", "start", "a.codec=pcmu", "b.codec=gsm",
+    talk = d.ctl("call", "start", "a.codec=pcmu", "b.codec=gsm",
                  "keep=true")
-    relayed = d.ctl("conversation", "start", "a.codec=pcma", "b.codec=pcma",
+    relayed = d.ctl("call", "start", "a.codec=pcma", "b.codec=pcma",
                     "keep=true")
 
     def counts():
@@ -138,7 +138,7 @@ def test_calls_by_codec(daemon, sock):
         return {c: n for c, n in stats.items() if n != (0, 0)}
     assert counts() == {"pcmu": (2, 1), "pcma": (2, 3), "gsm": (1, 1)}
     for c in (talk, relayed):
-        d.ctl("conversation", "stop", str(c["conversation"]))
+        d.ctl("call", "stop", str(c["call"]))
     while d.ctl("stats")["calls"] > 1:
         pass
     assert counts() == {"pcmu": (1, 0), "pcma": (0, 1)}

@@ -27,9 +27,9 @@ def transcodes(d, sock):
             assert len(sock.recv(2048)) == 172
         # an answer may be here before the worker has counted it
         end = time.monotonic() + PATIENCE
-        while d.ctl("call", str(call["call"]))["count"]["done"] < 20:
+        while d.ctl("stream", str(call["call"]))["count"]["done"] < 20:
             assert time.monotonic() < end
-        count = d.ctl("call", "stop", str(call["call"]))["count"]
+        count = d.ctl("call", "stop", str(call["call"]))["streams"][0]["count"]
         assert count["done"] == count["packets_out"] == 20
 
 

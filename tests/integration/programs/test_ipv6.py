@@ -74,7 +74,7 @@ def test_ffmpeg_and_a_call_hear_each_other(d, tmp_path):
     assert [s.wait(timeout=PATIENCE) for s in senders] == [0, 0]
     for call, (process, path) in zip(calls, heard):
         assert process.wait(timeout=PATIENCE) == 0
-        count = d.ctl("call", "stop", str(call["call"]))["count"]
+        count = d.ctl("call", "stop", str(call["call"]))["streams"][0]["count"]
         assert count["done"] == count["packets_in"]
         assert count["packets_out"] in (450, 451)  # the last may be short
         assert [name for name in REFUSED if count[name]] == [], count
@@ -93,11 +93,11 @@ def test_gstreamer_hears_what_gstreamer_presses(d):
         for phone in phones:
             phone.speak()
         deadline = time.monotonic() + PATIENCE
-        while d.ctl("call", str(c["b"]["call"]))["count"]["packets_out"] < 10:
+        while d.ctl("stream", str(c["b"]["stream"]))["count"]["packets_out"] < 10:
             assert time.monotonic() < deadline
         pressed_by(phones, codes)
         assert [phone.digits() for phone in phones] == codes[::-1]
-        now = d.ctl("conversation", "query", str(c["conversation"]))
+        now = d.ctl("call", "query", str(c["call"]))
         assert [now[party]["to"] for party in "ab"] == [
             f"[{HOST}]:{phone.port}" for phone in phones]
     finally:

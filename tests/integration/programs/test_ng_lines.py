@@ -102,8 +102,8 @@ def test_an_answer_is_taken_for_all_lines_or_none(daemon):
                 "127.0.0.1:0", "--max-calls", "4")
     call = TwoLines(System(d.ready["ng"]))
     call.offer("8 PCMA/8000", "0 PCMU/8000")
-    for early in d.ctl("conversation", "list")["conversations"]:
-        d.ctl("conversation", "stop", str(early["conversation"]))
+    for early in d.ctl("call", "list")["calls"]:
+        d.ctl("call", "stop", str(early["call"]))
     other = d.ctl("call", "start", "in.codec=pcmu", "out.codec=pcma",
                   "out.address=127.0.0.1:9")
     refuses(call, "--max-calls", "8 PCMA/8000", "0 PCMU/8000")

@@ -436,7 +436,7 @@ def test_a_record_names_the_call(daemon, tmp_path):
     call = Call(System(d.ready["ng"]), codec={"transcode": ["PCMU"]})
     call.offer("8 PCMA/8000")
     call.answer("0 PCMU/8000")
-    conversation, = d.ctl("conversation", "list")["conversations"]
+    conversation, = d.ctl("call", "list")["calls"]
     assert conversation["label"] == call.id
     call.a.says(0xd5, 5, 8)
     call.b.hears(5)

@@ -636,8 +636,8 @@ def test_a_packet_time_is_that_of_the_last_offer_and_answer(d, proxy, codec):
                    **({"codec": codec} if codec else {}))
         pt = call.offered[0].types[0]
         call.answer(f"{pt} PCM{'UA'[pt == 8]}/8000", lines=said)
-        for one in d.ctl("list")["calls"]:
-            one = d.ctl("call", str(one["call"] if isinstance(one, dict)
+        for one in d.ctl("list")["streams"]:
+            one = d.ctl("stream", str(one["call"] if isinstance(one, dict)
                                     else one))
             assert one["relay"] == (not codec)
             assert one["ptime_ms"] == one["deadline_ms"] == (ms or 20)
@@ -754,12 +754,12 @@ def test_nothing_is_made_of_what_is_not_known(d, proxy):
 def test_relayed_is_a_codec_of_conversations(d):
     """By JSON-RPC, too, and of nothing else."""
     sides = ["a.codec=relayed", "a.pt=97", "b.codec=relayed", "b.pt=98"]
-    c = d.ctl("conversation", "start", *sides, "a.rate=16000", "b.rate=16000")
+    c = d.ctl("call", "start", *sides, "a.rate=16000", "b.rate=16000")
     assert c["relay"] is True
     for words in ([*sides, "a.rate=16000"], [*sides, "relay=never"],
                   [*sides, "b.ptime=40ms"], [*sides[:2], "b.codec=pcma"]):
         assert "relayed: both parties" in d.ctl(
-            "conversation", "start", *words, code=1)
+            "call", "start", *words, code=1)
     assert "a conversation" in d.ctl(
         "call", "start", "in.codec=relayed", "out.codec=relayed",
         "out.address=127.0.0.1:9", code=1)

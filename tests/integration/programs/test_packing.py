@@ -44,7 +44,7 @@ def test_any_packing_is_packed_anew(daemon, tmp_path, codec, out_ms):
         sock.settimeout(PATIENCE)
         socks.append(sock)
         talks.append(d.ctl(
-            "conversation", "start", "a.codec=pcmu", f"b.codec={codec}",
+            "call", "start", "a.codec=pcmu", f"b.codec={codec}",
             f"b.pt={pt}", f"b.address=127.0.0.1:{sock.getsockname()[1]}",
             # the port above may be the next one here
             "b.rtcp=off", *length))
@@ -57,7 +57,7 @@ def test_any_packing_is_packed_anew(daemon, tmp_path, codec, out_ms):
         streams.append(Stream(port, pt, SPEECH_MS // out_ms, step,
                               c["b"]["out_ssrc"]))
         assert process.wait(timeout=PATIENCE) == 0
-        count = d.ctl("call", str(c["a"]["call"]))["count"]
+        count = d.ctl("stream", str(c["a"]["stream"]))["count"]
         assert count["packets_in"] == count["done"] == SPEECH_MS // ms
         assert count["packets_out"] == SPEECH_MS // out_ms
         assert count["missing"] == count["malformed"] == 0

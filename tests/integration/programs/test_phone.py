@@ -29,7 +29,7 @@ class Phone:
 
 
 def count_of(party):
-    return party.daemon.ctl("call", str(party.call["call"]))["count"]
+    return party.daemon.ctl("stream", str(party.call["call"]))["count"]
 
 
 @pytest.fixture

@@ -38,7 +38,7 @@ def flow(d, call, sock):
         sock.sendto(rtp(i, i * 160, call["rtp"]["ssrc"], b"\xff" * 160),
                     (host, int(port)))
         sock.recv(2048)
-    count = d.ctl("call", "stop", str(call["call"]))["count"]
+    count = d.ctl("call", "stop", str(call["call"]))["streams"][0]["count"]
     assert count["done"] == count["packets_out"] == FRAMES
 
 

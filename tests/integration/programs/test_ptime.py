@@ -77,7 +77,7 @@ def test_what_a_codec_cannot_do_is_refused(d):  # noqa: F811
 def test_each_party_is_sent_what_it_asks_for(d):  # noqa: F811
     """Packets are as long both ways as their receivers want them, and that
     changes while they speak: by the endpoint, and by the conversation."""
-    c = d.ctl("conversation", "start", "a.codec=pcmu", "a.ptime=40ms",
+    c = d.ctl("call", "start", "a.codec=pcmu", "a.ptime=40ms",
               "b.codec=pcmu", "b.ptime=10ms", "relay=never")
     a, b = Phone(endpoint(c, "a")), Phone(endpoint(c, "b"))
     at_a, at_b = Listener(a.sock), Listener(b.sock)
@@ -91,7 +91,7 @@ def test_each_party_is_sent_what_it_asks_for(d):  # noqa: F811
     d.ctl("endpoint", "change", str(c["b"]["endpoint"]), "ptime=60ms")
     from_a.say(20, 30, 10, 60)
     assert at_b.hear(2) == [60, 60]
-    d.ctl("conversation", "change", str(c["conversation"]), "a.ptime=20ms",
+    d.ctl("call", "change", str(c["call"]), "a.ptime=20ms",
           "b.ptime=30ms")
     from_a.say(60, 20, 10)
     assert at_b.hear(3) == [30, 30, 30]
@@ -105,7 +105,7 @@ def test_each_party_is_sent_what_it_asks_for(d):  # noqa: F811
     assert at_b.hear(2) == [20, 20]
     assert at_b.speech == from_a.speech
     assert at_a.speech == from_b.speech
-    query = d.ctl("conversation", "query", str(c["conversation"]))
+    query = d.ctl("call", "query", str(c["call"]))
     assert (query["a"]["ptime_ms"], query["b"]["ptime_ms"]) == (20, 20)
 
 
@@ -118,7 +118,7 @@ def test_a_call_changes_what_it_sends(d):  # noqa: F811
         number, rtp = str(call["call"]), call["rtp"]["address"]
         at = Listener(sock)
         talker = Talker(Phone(int(rtp.rsplit(":", 1)[1])))
-        assert d.ctl("call", number)["out"]["ptime_ms"] == 20
+        assert d.ctl("stream", number)["out"]["ptime_ms"] == 20
         talker.say(20, 20)
         assert at.hear(2) == [20, 20]
         now = d.ctl("call", "change", number, "out.ptime=60ms")
@@ -133,7 +133,7 @@ def test_a_call_changes_what_it_sends(d):  # noqa: F811
         talker.say(20)
         assert at.hear(2) == [10, 10]
         assert at.speech == talker.speech
-        count = d.ctl("call", number)["count"]
+        count = d.ctl("stream", number)["count"]
         assert count["packets_out"] == len(at.lengths)
         assert count["octets_out"] == len(at.speech)
 
@@ -163,15 +163,15 @@ def test_what_comes_may_be_declared_anew(d):  # noqa: F811
         assert now["transcoding"] == "pcmu>pcmu@20ms"
         assert at.lengths == [20] * 20
         assert at.speech == talker.speech
-        count = d.ctl("call", number)["count"]
+        count = d.ctl("stream", number)["count"]
         assert count["missing"] == count["violations"] == 0
 
 
 def test_parties_declare_what_they_send(d):  # noqa: F811
-    c = d.ctl("conversation", "start", "a.codec=pcmu", "a.in_ptime=60ms",
+    c = d.ctl("call", "start", "a.codec=pcmu", "a.in_ptime=60ms",
               "b.codec=pcma")
-    calls = [str(c[party]["call"]) for party in "ab"]
-    length = lambda: [d.ctl("call", call)["ptime_ms"] for call in calls]
+    calls = [str(c[party]["stream"]) for party in "ab"]
+    length = lambda: [d.ctl("stream", call)["ptime_ms"] for call in calls]
     assert length() == [60, 20]
     d.ctl("endpoint", "change", str(c["b"]["endpoint"]), "in_ptime=30ms")
     assert length() == [60, 30]
@@ -189,7 +189,7 @@ def test_a_relay_sends_packets_as_they_come(d):  # noqa: F811
                            (["a.ptime=40ms", "b.ptime=40ms"], True),
                            (["b.ptime=40ms"], False),
                            (["b.ptime=40ms", "ptime=40ms"], True)):
-        c = d.ctl("conversation", "start", "a.codec=pcmu", "b.codec=pcmu",
+        c = d.ctl("call", "start", "a.codec=pcmu", "b.codec=pcmu",
                   *words)
         assert c["relay"] == relayed, words
-        d.ctl("conversation", "stop", str(c["conversation"]))
+        d.ctl("call", "stop", str(c["call"]))

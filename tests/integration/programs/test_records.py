@@ -99,7 +99,7 @@ def test_a_record_says_what_the_call_was(recorded, sock):
             record["reason"], record["by"]) == (
         call["call"], "end", socket.gethostname(), "stopped", "client")
     assert record["peer"].startswith("unix:pid=")
-    assert "conversation" not in record and "label" not in record
+    assert "call" not in record and "label" not in record
     r, = record["streams"]
     assert r["call"] == call["call"]
     assert r["interface"] == "default" and r["ptime_ms"] == PTIME
@@ -188,7 +188,7 @@ def test_every_end_has_a_record(recorded, sock):
 
 
 def conversation(client, **options):
-    return client.ask("conversation.start", {
+    return client.ask("call.start", {
         "a": {"codec": "pcmu"}, "b": {"codec": "pcma"}, **options})["result"]
 
 
@@ -201,22 +201,22 @@ def test_a_conversation_has_one(daemon, tmp_path):
     c = conversation(client, label="a bill", keep=True)
     relayed = conversation(client, a={"codec": "pcma"}, keep=True)
     for one in (c, relayed):
-        client.ask("conversation.stop", {"conversation": one["conversation"]})
+        client.ask("call.stop", {"call": one["call"]})
     wait_for_records(client, 2)
     conversation(client, keep=True)
     assert d.stop() == 0
-    found = {r["conversation"]: r for r in records(tmp_path / "records")}
-    r = found[c["conversation"]]
+    found = {r["call"]: r for r in records(tmp_path / "records")}
+    r = found[c["call"]]
     assert (r["node"], r["label"], r["reason"], r["by"]) == (
         "gw7", "a bill", "stopped", "client")
     assert re.fullmatch(rf"gw7-\d+-{r['call']}", r["id"])
     assert [(s["call"], s["in"]["codec"], s["out"]["codec"], s["relay"])
             for s in r["streams"]] == [
-        (c["a"]["call"], "pcmu", "pcma", False),
-        (c["b"]["call"], "pcma", "pcmu", False)]
-    r = found.pop(relayed["conversation"])
+        (c["a"]["stream"], "pcmu", "pcma", False),
+        (c["b"]["stream"], "pcma", "pcmu", False)]
+    r = found.pop(relayed["call"])
     assert [s["relay"] for s in r["streams"]] == [True, True]
-    del found[c["conversation"]]
+    del found[c["call"]]
     r, = found.values()
     assert (r["reason"], r["by"]) == ("drained", "node") and "peer" not in r
 
@@ -329,7 +329,7 @@ def test_a_call_has_a_name_whatever_its_caller_calls_it(daemon, tmp_path):
     names = {"call_id": "ö\udcffb\udcc3", "from_tag": "\udc80"}
     proxy.ok("offer", **names, sdp=sdp(9, "8 PCMA/8000"))
     proxy.ok("answer", **names, to_tag="b", sdp=sdp(9, "8 PCMA/8000"))
-    c, = client.ask("conversation.list", {})["result"]["conversations"]
+    c, = client.ask("call.list", {})["result"]["calls"]
     assert c["label"] == "ö?b?"
     proxy.ok("delete", **names)
     wait_for_records(client, 1)
@@ -394,7 +394,7 @@ def test_a_crash_loses_no_call(daemon, tmp_path, sock):
         assert all(s["heard"] is None for s in r["streams"])
     assert sorted(len(r["streams"]) for r in last.values()) == [1] * 38 + [2] * 2
     assert {r.get("label") for r in last.values()} == {None, "talk", by_ng.id}
-    assert talk["conversation"] in [r.get("conversation") for r in last.values()]
+    assert talk["call"] in [r.get("call") for r in last.values()]
 
 
 def test_interim_records_begin_and_end_with_a_new_file_of_options(

@@ -82,7 +82,7 @@ def records(tmp_path, client, n):
 def test_foreign_programs_hear_each_other_bit_by_bit(d, tmp_path):
     needed("gst-launch-1.0", "ffmpeg", "tshark")
     a, b = Tap(), Tap()
-    c = d.ctl("conversation", "start", "a.codec=pcmu",
+    c = d.ctl("call", "start", "a.codec=pcmu",
               f"a.address={address(a)}", "b.codec=pcmu", "b.pt=100",
               f"b.address={address(b)}")
     assert c["relay"] is True and "out_ssrc" not in c["a"]
@@ -100,10 +100,10 @@ def test_foreign_programs_hear_each_other_bit_by_bit(d, tmp_path):
     assert_streams(tmp_path / "heard.pcap", [
         Stream(port["a"], 0, len(a.heard), ssrc=header(b.said[0])["ssrc"]),
         Stream(port["b"], 100, len(b.heard), ssrc=header(a.said[0])["ssrc"])])
-    now = d.ctl("call", str(c["a"]["call"]))
+    now = d.ctl("stream", str(c["a"]["stream"]))
     assert now["relay"] is True and now["transcoding"] == "relay"
     assert now["in"]["pt"] == 0 and now["out"]["pt"] == 100
-    d.ctl("conversation", "stop", str(c["conversation"]))
+    d.ctl("call", "stop", str(c["call"]))
     record, = records(tmp_path, Control(tmp_path / "control"), 1)
     for r, sent in zip(record["streams"], (a.said, b.said)):
         count = r["count"]
@@ -119,7 +119,7 @@ def test_foreign_programs_hear_each_other_bit_by_bit(d, tmp_path):
 
 def test_what_is_asked_for_is_what_happens(d):
     """Transcoding on demand: other numbers, and the node's own SSRC."""
-    c = d.ctl("conversation", "start", "a.codec=pcmu", "b.codec=pcmu",
+    c = d.ctl("call", "start", "a.codec=pcmu", "b.codec=pcmu",
               "relay=never")
     assert c["relay"] is False and c["a"]["out_ssrc"] != c["b"]["out_ssrc"]
     a, b = Phone(endpoint(c, "a")), Phone(endpoint(c, "b"))
@@ -133,7 +133,7 @@ def test_what_is_asked_for_is_what_happens(d):
 
 def test_a_session_ends_its_relays(d, tmp_path):
     client = Control(tmp_path / "control")
-    c = client.ask("conversation.start", {"a": {"codec": "pcma"},
+    c = client.ask("call.start", {"a": {"codec": "pcma"},
                                           "b": {"codec": "pcma"}})["result"]
     assert c["relay"] is True
     assert d.ctl("stats")["relays"] == 2
@@ -144,6 +144,6 @@ def test_a_session_ends_its_relays(d, tmp_path):
 
 
 def test_terms_of_a_relay_do_not_change(d):
-    c = d.ctl("conversation", "start", "a.codec=pcma", "b.codec=pcma")
-    assert "is relayed" in d.ctl("call", "change", str(c["a"]["call"]),
+    c = d.ctl("call", "start", "a.codec=pcma", "b.codec=pcma")
+    assert "is relayed" in d.ctl("call", "change", str(c["a"]["stream"]),
                                  "deadline=40ms", code=1)

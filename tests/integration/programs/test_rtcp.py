@@ -115,7 +115,7 @@ def gstreamer(wire, pt, name, log):
 
 
 def query(d, c):
-    return d.ctl("conversation", "query", str(c["conversation"]))
+    return d.ctl("call", "query", str(c["call"]))
 
 
 def wait_for(state):
@@ -141,7 +141,7 @@ class Talk:
         d = started(daemon, "auto", "--drain-timeout", "0s", "--rtcp-interval",
                     "300ms", "--records", records)
         self.wire = {"a": Wire(lose=True), "b": Wire(lose=False)}
-        c = d.ctl("conversation", "start", "a.codec=pcmu", "b.codec=pcma",
+        c = d.ctl("call", "start", "a.codec=pcmu", "b.codec=pcma",
                   *[f"{p}.address=127.0.0.1:{w.port}"
                     for p, w in self.wire.items()])
         for p, w in self.wire.items():
@@ -156,7 +156,7 @@ class Talk:
                 p.terminate()
                 p.wait()
         self.told, self.stats = query(d, c), d.ctl("stats")
-        d.ctl("conversation", "stop", str(c["conversation"]))
+        d.ctl("call", "stop", str(c["call"]))
         wait_for(lambda: records.read_text().endswith("\n"))
         for w in self.wire.values():
             wait_for(lambda w=w: w.rtcp_of_node()[-1][3].find(
@@ -205,7 +205,7 @@ def test_the_records_have_it(talk):
     """A stream's record: what was heard of its speaker, and what its listener
     reported."""
     for party, other in ("ab", "ba"):
-        rtcp = talk.records[talk.told[party]["call"]]["rtcp"]
+        rtcp = talk.records[talk.told[party]["stream"]]["rtcp"]
         assert rtcp["received"] == PACKETS
         assert rtcp["far"]["reports"] >= talk.told[other]["rtcp"]["far"][
             "reports"]

@@ -238,7 +238,7 @@ def test_a_key_that_is_not_there_is_made(daemon, tmp_path):
     assert key.stat().st_mode & 0o777 == 0o600
     assert re.fullmatch(r"[0-9a-f]{64}\n", key.read_text())
     assert "not this node's" in d.ctl("list", code=1)  # this user's own
-    assert d.ctl("--key", key, "list")["calls"] == []
+    assert d.ctl("--key", key, "list")["streams"] == []
 
 
 # --- the web ---

@@ -67,7 +67,7 @@ class Party:
     def stop(self):
         """Every packet was taken, transcoded and sent."""
         count = self.daemon.ctl("call", "stop",
-                                str(self.call["call"]))["count"]
+                                str(self.call["call"]))["streams"][0]["count"]
         assert (count["packets_in"] == count["done"] == count["packets_out"]
                 == PACKETS), count
         assert [name for name in REFUSED if count[name]] == [], count

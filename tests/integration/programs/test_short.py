@@ -127,7 +127,7 @@ def test_calls_are_refused_before_the_reserve(short, sock):
     assert "(RLIMIT_AS), and 48 are kept" in error["message"]
     assert "--memory-reserve" in error["message"]
     assert "LimitAS=" in error["message"]
-    for method in ("conversation.start", "endpoint.open"):
+    for method in ("call.start", "endpoint.open"):
         said = {"codec": "pcmu"}
         params = {"a": said, "b": {"codec": "amr"}} if "conv" in method else said
         assert "--memory-reserve" in client.ask(method, params)["error"][

@@ -61,7 +61,7 @@ def test_the_documents_client_works(daemon, path, tmp_path):
     assert re.fullmatch(r"codec-runner \d+\.\d+\.\d+", said[0])
     assert re.fullmatch(r"send RTP to 127\.0\.0\.1:\d+ with SSRC \d+", said[1])
     assert len(said) == 2
-    assert d.ctl("list")["calls"] == []
+    assert d.ctl("list")["streams"] == []
     d.log.seek(0)
     log = d.log.read()
     assert re.search(r"peer-up.*peer=unix:pid=\d+,uid=%d " % os.getuid(), log)
@@ -244,7 +244,7 @@ def test_events_come_between_replies(daemon, path, sock):
         heard += [json.loads(lines.readline()) for _ in range(3)]
     assert sorted(m["id"] for m in heard if "id" in m) == [0, 1, 2]
     (told,) = [m for m in heard if "method" in m]
-    assert told["method"] == "call.ended" and told["params"]["call"] == 1
+    assert told["method"] == "stream.ended" and told["params"]["call"] == 1
 
 
 def test_who_comes_while_the_node_ends_is_turned_away(daemon, path):

@@ -83,7 +83,7 @@ def test_a_silent_client_is_lost_then_grace_begins(daemon, campaign):
                                "--quiet"])
     try:
         for _ in range(10 * PATIENCE):
-            if len(d.ctl("list")["calls"]) == 2:
+            if len(d.ctl("list")["streams"]) == 2:
                 break
         with stopped(feeder):
             log = wait_for(d, "session-over")
@@ -92,7 +92,7 @@ def test_a_silent_client_is_lost_then_grace_begins(daemon, campaign):
         feeder.wait()
     told = re.findall(r"(peer-gone .*reason=lost calls=2|session-over .*)", log)
     assert [t.split()[0] for t in told] == ["peer-gone", "session-over"]
-    assert d.ctl("list")["calls"] == []
+    assert d.ctl("list")["streams"] == []
 
 
 def test_a_silent_daemon_is_lost(daemon):

@@ -232,13 +232,13 @@ def test_no_party_is_where_its_own_call_leads(daemon, at, as_named):
     away = "192.0.2.1:9" if "." in at else "[2001:db8::1]:9"
 
     for host in as_named:
-        one = d.ctl("conversation", "start", "a.codec=pcmu", "b.codec=pcmu",
+        one = d.ctl("call", "start", "a.codec=pcmu", "b.codec=pcmu",
                     f"a.address={away}", f"b.address={away}")
         port = {side: one[side]["rtp"].rsplit(":", 1)[1] for side in "ab"}
-        two = d.ctl("conversation", "start", "a.codec=pcmu", "b.codec=pcmu",
+        two = d.ctl("call", "start", "a.codec=pcmu", "b.codec=pcmu",
                     f"a.address={host}:{port['b']}", f"b.address={away}")
         where = {side: two[side]["rtp"].rsplit(":", 1)[1] for side in "ab"}
-        change = ("conversation", "change", str(one["conversation"]))
+        change = ("call", "change", str(one["call"]))
         refused(d, *change, f"b.address={host}:{port['a']}")
         # what comes from there goes by two's a to one's b
         refused(d, *change, f"a.address={host}:{where['b']}")
@@ -249,10 +249,10 @@ def test_no_party_is_where_its_own_call_leads(daemon, at, as_named):
                      endpoint["rtp"].rsplit(":", 1)[1])
         other = d.ctl("endpoint", "open", "codec=pcmu", "address=" + host + ":" +
                       call["rtp"]["address"].rsplit(":", 1)[1])
-        refused(d, "conversation", "start", f"a.endpoint={endpoint['endpoint']}",
+        refused(d, "call", "start", f"a.endpoint={endpoint['endpoint']}",
                 f"b.endpoint={other['endpoint']}")
-        d.ctl("conversation", "stop", str(two["conversation"]))
-        d.ctl("conversation", "stop", str(one["conversation"]))
+        d.ctl("call", "stop", str(two["call"]))
+        d.ctl("call", "stop", str(one["call"]))
 
 
 def control_ports(d):
@@ -271,7 +271,7 @@ NEVER6 = ("[ff02::1]:5004", "[fe80::1]:5004", "[::]:5004",
 def ways_to_name(address):
     """Each request of JSON-RPC in which somebody names it."""
     away = "[2001:db8::1]:9" if "[" in address else "192.0.2.1:9"
-    both = ("conversation", "start", "a.codec=pcmu", "b.codec=pcma")
+    both = ("call", "start", "a.codec=pcmu", "b.codec=pcma")
     return [
         ("call", "start", "in.codec=pcmu", "out.codec=pcma", "port=own",
          f"out.address={address}"),

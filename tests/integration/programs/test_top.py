@@ -45,7 +45,7 @@ def send(sock, call, numbers):
 
 
 def top(client, **ask):
-    reply = client.ask("call.top", ask)
+    reply = client.ask("stream.top", ask)
     assert "result" in reply, reply
     return reply["result"]
 
@@ -59,7 +59,7 @@ def look(client, act=lambda: None):
 
 
 def count(client, call):
-    return client.ask("call.query", {"call": call["call"]}
+    return client.ask("stream.query", {"stream": call["call"]}
                       )["result"]["count"]
 
 
@@ -156,9 +156,9 @@ def test_the_first_ones_are_those_of_all_in_order(node, sock):
 
 def test_wrong_words_are_refused(node):
     d, client = node
-    error = client.ask("call.top", {"sort": "los"})["error"]
+    error = client.ask("stream.top", {"sort": "los"})["error"]
     assert "did you mean 'loss'" in error["message"]
-    assert "limit" in client.ask("call.top", {"limit": 201}
+    assert "limit" in client.ask("stream.top", {"limit": 201}
                                  )["error"]["message"]
     assert "from 500ms to 3600s" in d.ctl("top", "10ms", code=2)
 

@@ -55,7 +55,7 @@ def test_its_call_ends_and_the_others_go_on(runner, sock, stuck):
     stuck.touch()
     send(lost, sock, 1)
     watchdog(d, hung=1, stuck_now=1)
-    assert "hung" in d.ctl("call", "query", str(lost["call"]), code=1)
+    assert "hung" in d.ctl("stream", "query", str(lost["call"]), code=1)
     for i in range(50):
         send(kept, sock, i)
         assert len(sock.recv(2048)) == 172
@@ -66,9 +66,9 @@ def test_its_call_ends_and_the_others_go_on(runner, sock, stuck):
     assert "_stuck_threads 1\n" in metrics
     stuck.unlink()
     watchdog(d, returned=1, stuck_now=0)
-    why = d.ctl("call", "query", str(lost["call"]), code=1)
+    why = d.ctl("stream", "query", str(lost["call"]), code=1)
     assert "there is no call" in why and "hung" not in why
-    assert d.ctl("call", "stop", str(kept["call"]))["count"]["done"] == 50
+    assert d.ctl("call", "stop", str(kept["call"]))["streams"][0]["count"]["done"] == 50
 
 
 def test_what_is_found_has_fields(runner, sock, stuck, tmp_path):

@@ -112,7 +112,7 @@ def run_call(d, name, call):
                      (host, int(to)))
             if "dtx" not in name:  # whose silence is not sent
                 s.recv(2048)
-        while d.ctl("call", "query",
+        while d.ctl("stream", "query",
                     str(started["call"]))["count"]["done"] < FRAMES:
             pass
         d.ctl("call", "stop", str(started["call"]))
@@ -215,7 +215,7 @@ def test_every_call_has_ports_of_its_own_at_both_ends(daemon, campaign,
     calls = []
     while len([c for c in calls if c["count"]["packets_out"] > 5]) < 20:
         assert feeder.poll() is None
-        calls = d.ctl("list")["calls"]
+        calls = d.ctl("list")["streams"]
     feeder.send_signal(signal.SIGINT)
     result = json.loads(feeder.communicate(timeout=PATIENCE)[0])
     capture.stop()

@@ -181,7 +181,7 @@ static void on_notified(void *arg, const char *method, const json_t *params)
 {
 	struct client *c = arg;
 
-	if (!strcmp(method, "call.ended")) {
+	if (!strcmp(method, "stream.ended")) {
 		keep(&c->last_ended, params);
 		c->ended++;
 	} else if (!strcmp(method, "convert.ended")) {

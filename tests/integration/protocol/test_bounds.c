@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The bound and the play-out buffer that call.start and call.query tell: what
+ * The bound and the play-out buffer that call.start and stream.query tell: what
  * each scheduler promises, by whose arithmetic, and as of now.
  */
 #include "cmocka_cr.h"
@@ -63,11 +63,12 @@ static json_t *query(struct client *c, long long id)
 {
 	char json[64];
 
-	(void)snprintf(json, sizeof(json), "{'call': %lld}", id);
-	return client_ask(c, "call.query", json);
+	(void)snprintf(json, sizeof(json), "{'stream': %lld}", id);
+	return client_ask(c, "stream.query", json);
 }
 
-/* The reply to call.start and what call.query says right after are the same. */
+/* The reply to call.start and what stream.query says right after are the same.
+ */
 static json_t *start(struct client *c, const char *json)
 {
 	json_t *o = client_ask(c, "call.start", json);
@@ -317,7 +318,8 @@ static void a_bound_is_as_of_now(void **state)
 	assert_true(bound_ms(o, "tardiness_ms") == alone);
 	json_decref(o);
 	/* other terms, another promise */
-	o = client_ask(&c, "call.change", "{'call': 1, 'class': 'hard'}");
+	client_do(&c, "call.change", "{'call': 1, 'class': 'hard'}");
+	o = query(&c, 1);
 	assert_true(bound_ms(o, "lateness_ms") == 0);
 	json_decref(o);
 	client_do(&c, "call.change", "{'call': 1, 'class': 'soft'}");

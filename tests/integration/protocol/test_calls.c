@@ -26,14 +26,24 @@ static void a_call_starts_is_queried_and_stops(void **state)
 	id = client_start(&c, "'class': 'hard',");
 	s = desk_sender(&d, id);
 	desk_echo(&s, 5);
-	(void)snprintf(json, sizeof(json), "{'call': %u}", id);
-	o = client_ask(&c, "call.query", json);
+	(void)snprintf(json, sizeof(json), "{'stream': %u}", id);
+	o = client_ask(&c, "stream.query", json);
 	assert_string_equal(json_string_value(json_object_get(o, "class")),
 			    "hard");
 	assert_int_equal(desk_number(o, "count.packets_in"), 5);
+	assert_int_equal(desk_number(o, "call"), id);
+	json_decref(o);
+	(void)snprintf(json, sizeof(json), "{'call': %u}", id);
+	o = client_ask(&c, "call.query", json);
+	assert_int_equal(desk_number(o, "call"), id);
+	assert_int_equal(json_array_size(json_object_get(o, "streams")), 1);
 	json_decref(o);
 	o = client_ask(&c, "call.stop", json);
 	assert_int_equal(desk_number(o, "call"), id);
+	assert_int_equal(
+		desk_number(json_array_get(json_object_get(o, "streams"), 0),
+			    "count.packets_in"),
+		5);
 	json_decref(o);
 	client_refused(&c, "call.query", json, RPC_NO_SUCH_CALL, "no call");
 	client_refused(&c, "call.stop", json, RPC_NO_SUCH_CALL, "no call");

@@ -15,8 +15,8 @@ static json_t *query(struct client *c, unsigned id)
 {
 	char json[64];
 
-	(void)snprintf(json, sizeof(json), "{'call': %u}", id);
-	return client_ask(c, "call.query", json);
+	(void)snprintf(json, sizeof(json), "{'stream': %u}", id);
+	return client_ask(c, "stream.query", json);
 }
 
 /* "'call': ID, MEMBERS" */

@@ -257,9 +257,9 @@ static void calls_and_conversions_share_a_worker(void **state)
 	client_do(&c, "convert.start", "{'in': 'a.wav', 'out': 'a.awb'}");
 	client_do(&c, "convert.start", "{'in': 'a.wav', 'out': 'b.awb'}");
 	desk_echo(&s, 50);
-	(void)snprintf(json, sizeof(json), "{'call': %u}", id);
+	(void)snprintf(json, sizeof(json), "{'stream': %u}", id);
 	do { /* the last is counted after it was sent */
-		o = client_ask(&c, "call.query", json);
+		o = client_ask(&c, "stream.query", json);
 		done = desk_number(o, "count.done");
 		json_decref(o);
 	} while (done < 50);
@@ -319,7 +319,7 @@ static unsigned start_slow(struct client *c)
 
 static unsigned number_of(struct client *c, const char *json, const char *path)
 {
-	json_t *o = client_ask(c, "call.query", json);
+	json_t *o = client_ask(c, "stream.query", json);
 	unsigned n = (unsigned)desk_number(o, path);
 
 	json_decref(o);
@@ -333,7 +333,7 @@ static void wait_packets(struct client *c, const unsigned *id, unsigned n,
 	char json[64];
 
 	for (unsigned i = 0; i < n; i++) {
-		(void)snprintf(json, sizeof(json), "{'call': %u}", id[i]);
+		(void)snprintf(json, sizeof(json), "{'stream': %u}", id[i]);
 		while (number_of(c, json, "count.packets_in") < packets)
 			;
 	}
@@ -368,7 +368,7 @@ static unsigned done_before_conversion(unsigned floor, unsigned frames)
 	wait_packets(&c, id, CALLS, EACH);
 	convert(&c, "{'in': 'a.wav', 'out': 'a.amr'}");
 	for (unsigned i = 0; i < CALLS; i++) {
-		(void)snprintf(json, sizeof(json), "{'call': %u}", id[i]);
+		(void)snprintf(json, sizeof(json), "{'stream': %u}", id[i]);
 		done += number_of(&c, json, "count.done");
 	}
 	client_close_desk(&c, &d);

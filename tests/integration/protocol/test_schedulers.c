@@ -50,7 +50,7 @@ static void the_scheduler_is_set_and_tuned_by_name(void **state)
 static void shows_what_it_explains(struct client *c, const char *query,
 				   const struct cr_sched_ops *ops)
 {
-	json_t *o = client_ask(c, "call.query", query);
+	json_t *o = client_ask(c, "stream.query", query);
 	const json_t *policy = json_object_get(o, "policy"), *v;
 	size_t i;
 
@@ -78,7 +78,7 @@ static void a_query_shows_every_policys_own_numbers(void **state)
 	client_open_desk(&c, &d, &(struct desk_options){ 0 });
 	id = client_start(&c, "");
 	s = desk_sender(&d, id);
-	(void)snprintf(query, sizeof(query), "{'call': %u}", id);
+	(void)snprintf(query, sizeof(query), "{'stream': %u}", id);
 	for (unsigned i = 0; cr_schedulers[i]; i++) {
 		(void)snprintf(set, sizeof(set), "{'scheduler': '%s'}",
 			       cr_schedulers[i]->name);

@@ -142,8 +142,8 @@ static json_t *query_b(struct office *o)
 {
 	char json[64];
 
-	(void)snprintf(json, sizeof(json), "{'call': %u}", o->call);
-	return client_ask(&o->b, "call.query", json);
+	(void)snprintf(json, sizeof(json), "{'stream': %u}", o->call);
+	return client_ask(&o->b, "stream.query", json);
 }
 
 /* Every round: an answer at once, and a frame of the call that is not lost. */
@@ -431,7 +431,7 @@ static void a_call_that_ends_is_not_changed(void **state)
 				  "mode", "4.75")));
 	say(&o, request(3, "call.stop", json_pack("{s:i}", "call", (int)id)));
 	assert_int_equal(asker_id(hear(&o, 1)), 3);
-	/* call.ended comes before it or behind, or at the same moment */
+	/* stream.ended comes before it or behind, or at the same moment */
 	while (asker_id(hear(&o, i)) != 2)
 		i++;
 	assert_int_equal(asker_code(asker_heard(&o.a, i)), RPC_NO_SUCH_CALL);
@@ -450,13 +450,20 @@ static void a_change_of_mode_waits_for_its_cost(void **state)
 	say(&o, request(2, "call.change",
 			json_pack("{s:i, s:{s:s}}", "call", (int)id, "out",
 				  "mode", "4.75")));
-	say(&o, request(3, "call.query", json_pack("{s:i}", "call", (int)id)));
+	say(&o,
+	    request(3, "stream.query", json_pack("{s:i}", "stream", (int)id)));
 	assert_int_equal(asker_id(hear(&o, 1)), 3);
 	r = hear(&o, 2);
 	assert_int_equal(asker_id(r), 2);
 	assert_string_equal(
 		json_string_value(json_object_get(
-			json_object_get(json_object_get(r, "result"), "out"),
+			json_object_get(
+				json_array_get(
+					json_object_get(
+						json_object_get(r, "result"),
+						"streams"),
+					0),
+				"out"),
 			"mode")),
 		"4.75");
 	close_office(&o);

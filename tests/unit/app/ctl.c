@@ -219,7 +219,7 @@ static void help_comes_from_the_tables(void **state)
 		(void)snprintf(line, sizeof(line), "help %s", m->name);
 		tells(line, m->help);
 	}
-	tells("help", "call.ended");
+	tells("help", "stream.ended");
 	tells("help", "-32602");
 	tells("help call start", "  ptime ");
 	tells("help stats", "  workers[].busy_ns ");

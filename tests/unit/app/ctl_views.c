@@ -26,9 +26,9 @@ static char *viewed(const char *const *words, unsigned n, const char *json)
 	return text;
 }
 
-static char *view_call(const char *json)
+static char *view_stream(const char *json)
 {
-	return viewed((const char *const[]){ "call", "7" }, 2, json);
+	return viewed((const char *const[]){ "stream", "7" }, 2, json);
 }
 
 /* clang-format off */
@@ -44,10 +44,11 @@ static char *view_call(const char *json)
 	NUMBER("vruntime", "ns", "1500") "]"
 /* clang-format on */
 
-static void a_call_shows_the_policys_numbers_with_units(void **state)
+static void a_stream_shows_the_policys_numbers_with_units(void **state)
 {
-	char *text = view_call(
-		"{\"call\": 7, \"class\": \"soft\", \"transcoding\": "
+	char *text = view_stream(
+		"{\"stream\": 7, \"call\": 7, \"class\": \"soft\", "
+		"\"transcoding\": "
 		"\"a>b\", "
 		"\"age_s\": 2.5, \"in\": {\"codec\": \"a\", \"mode\": "
 		"\"1\", "
@@ -75,7 +76,7 @@ static void a_call_shows_the_policys_numbers_with_units(void **state)
 
 	assert_string_equal(
 		text,
-		"call         7, soft, a>b, up 2.5 s\n"
+		"stream       7 of call 7, soft, a>b, up 2.5 s\n"
 		"in           a 1, PT 0, SSRC 3, at h:1\n"
 		"out          b 2, PT 96, SSRC 4, to h:2\n"
 		"contract     rate 40/s, burst 2 packets, worst 250 us, 6 "
@@ -101,28 +102,29 @@ static void a_call_shows_the_policys_numbers_with_units(void **state)
 	free(text);
 }
 
-static void a_call_shows_what_is_promised_or_why_not(void **state)
+static void a_stream_shows_what_is_promised_or_why_not(void **state)
 {
-	char *text = view_call("{\"bound\": {\"rule\": \"so it is\", "
-			       "\"lateness_ms\": 1.25, \"buffer_ms\": 21.25}}");
+	char *text =
+		view_stream("{\"bound\": {\"rule\": \"so it is\", "
+			    "\"lateness_ms\": 1.25, \"buffer_ms\": 21.25}}");
 
 	assert_non_null(strstr(text, "\nbound        late by 1.25 ms, play-out "
 				     "buffer 21.25 ms\n             so it "
 				     "is\n"));
 	free(text);
-	text = view_call("{\"bound\": null, \"bound_why\": \"it is late\"}");
+	text = view_stream("{\"bound\": null, \"bound_why\": \"it is late\"}");
 	assert_non_null(strstr(text, "\nbound        none: it is late\n"));
 	assert_null(strstr(text, "max-age"));
 	free(text);
 }
 
-static void a_call_shows_what_both_sides_report(void **state)
+static void a_stream_shows_what_both_sides_report(void **state)
 {
 	char *text =
-		view_call("{\"rtcp\": {\"received\": 300, \"lost\": 2, "
-			  "\"jitter_us\": 1500.0, \"far\": {\"reports\": 4, "
-			  "\"lost_mean\": 0.125, \"jitter_us\": 250.0, "
-			  "\"rtt_mean_us\": 20500.0}}}");
+		view_stream("{\"rtcp\": {\"received\": 300, \"lost\": 2, "
+			    "\"jitter_us\": 1500.0, \"far\": {\"reports\": 4, "
+			    "\"lost_mean\": 0.125, \"jitter_us\": 250.0, "
+			    "\"rtt_mean_us\": 20500.0}}}");
 
 	assert_non_null(strstr(text, "\nrtcp in      300 received, 2 lost, "
 				     "jitter 1.5 ms\n"
@@ -130,11 +132,11 @@ static void a_call_shows_what_both_sides_report(void **state)
 				     "us, round trip 20.5 ms, by 4 "
 				     "reports\n"));
 	free(text);
-	text = view_call("{\"rtcp\": {\"far\": {\"reports\": "
-			 "0}}}");
+	text = view_stream("{\"rtcp\": {\"far\": {\"reports\": "
+			   "0}}}");
 	assert_non_null(strstr(text, "\nrtcp out     no report yet\n"));
 	free(text);
-	text = view_call("{\"rtcp\": null}");
+	text = view_stream("{\"rtcp\": null}");
 	assert_null(strstr(text, "rtcp"));
 	free(text);
 }
@@ -160,7 +162,7 @@ static void only_the_scheduler_in_use_is_shown(void **state)
 /* One second apart: call 1 did 50 frames, call 2 is new, call 3 loses. */
 /* clang-format off */
 #define CALL(id, class, in, lost)                                              \
-	"{\"call\": " id ", \"class\": \"" class "\", \"in\": {\"codec\": "      \
+	"{\"stream\": " id ", \"class\": \"" class "\", \"in\": {\"codec\": "      \
 	"\"pcmu\", \"mode\": \"64\"}, \"out\": {\"codec\": \"amr\", "            \
 	"\"mode\": \"12.2\"}, \"count\": {\"packets_in\": " in ", "            \
 	"\"packets_out\": " in ", \"late\": 0, \"delay_max_ns\": 1500000}, "   \
@@ -173,10 +175,10 @@ static void only_the_scheduler_in_use_is_shown(void **state)
 	"\"jobs\": " in "}], \"delay\": {\"p50_ns\": 100000, \"p99_ns\": 0, "  \
 	"\"p999_ns\": 0, \"max_ns\": 2000000}}"
 #define FIRST                                                                  \
-	"{\"calls\": [" CALL("1", "soft", "100", "0") ","                      \
+	"{\"streams\": [" CALL("1", "soft", "100", "0") ","                      \
 	CALL("3", "hard", "100", "3") "]}"
 #define SECOND                                                                 \
-	"{\"calls\": [" CALL("1", "soft", "150", "0") ","                      \
+	"{\"streams\": [" CALL("1", "soft", "150", "0") ","                      \
 	CALL("2", "soft", "10", "0") "," CALL("3", "hard", "150", "8") "]}"
 /* clang-format on */
 
@@ -209,16 +211,20 @@ static void watch_shows_rates_groups_and_who_loses(void **state)
 		"WORKER  BUSY_%  JOBS/S  WAKEUPS/S  STEALS/S\n"
 		"     0      25     110          0         0\n"
 		"\n"
-		"CLASS  IN       OUT       CALLS  IN_PKTS/S  OUT_PKTS/S  "
+		"CLASS  IN       OUT       STREAMS  IN_PKTS/S  OUT_PKTS/S  "
 		"LOST/S  LATE/S\n"
-		"soft   pcmu/64  amr/12.2      2         60          60       "
+		"soft   pcmu/64  amr/12.2        2         60          60      "
+		" "
 		"0       0\n"
-		"hard   pcmu/64  amr/12.2      1         50          50       "
+		"hard   pcmu/64  amr/12.2        1         50          50      "
+		" "
 		"5       0\n"
 		"\n"
-		"CALL  CLASS  IN       OUT       LOST/S  LOST  LATE  IN_PKTS  "
+		"STREAM  CLASS  IN       OUT       LOST/S  LOST  LATE  IN_PKTS "
+		" "
 		"MAX_DELAY_MS\n"
-		"   3  hard   pcmu/64  amr/12.2       5     8     0      150  "
+		"     3  hard   pcmu/64  amr/12.2       5     8     0      150 "
+		" "
 		"         1.5\n");
 	free(text);
 	ctl_sample_free(&a);
@@ -235,17 +241,17 @@ static void watch_does_not_round_before_it_sums(void **state)
 
 	for (int i = 0; i < 2; i++) {
 		at[i].stats = json_pack("{s:f}", "uptime_s", 30.0 * i);
-		at[i].calls = json_pack("{s:[]}", "calls");
+		at[i].calls = json_pack("{s:[]}", "streams");
 		for (int id = 0; id < 40; id++)
 			(void)json_array_append_new(
-				json_object_get(at[i].calls, "calls"),
-				json_pack("{s:i,s:s,s:i}", "call", id, "class",
-					  "soft", "lost", i));
+				json_object_get(at[i].calls, "streams"),
+				json_pack("{s:i,s:s,s:i}", "stream", id,
+					  "class", "soft", "lost", i));
 	}
 	ctl_watch_page(&at[0], &at[1], f);
 	(void)fclose(f);
 	assert_non_null(strstr(text,
-			       "soft   -/-  -/-     40          0           "
+			       "soft   -/-  -/-       40          0           "
 			       "0     1.3       0\n"));
 	free(text);
 	ctl_sample_free(&at[0]);
@@ -311,9 +317,9 @@ static void texts_have_values_and_parts(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_call_shows_the_policys_numbers_with_units),
-		cmocka_unit_test(a_call_shows_what_is_promised_or_why_not),
-		cmocka_unit_test(a_call_shows_what_both_sides_report),
+		cmocka_unit_test(a_stream_shows_the_policys_numbers_with_units),
+		cmocka_unit_test(a_stream_shows_what_is_promised_or_why_not),
+		cmocka_unit_test(a_stream_shows_what_both_sides_report),
 		cmocka_unit_test(only_the_scheduler_in_use_is_shown),
 		cmocka_unit_test(watch_shows_rates_groups_and_who_loses),
 		cmocka_unit_test(watch_does_not_round_before_it_sums),

@@ -16,7 +16,7 @@
 	"'measured_load':0.4,"                                                 \
 	"'lost':8,'uptime_s':11.4,'draining':false}"
 #define CALL(id, rest)                                                         \
-	"{'call':" id ",'class':'soft','transcoding':'pcmu>amr/12.2@20ms',"    \
+	"{'stream':" id ",'class':'soft','transcoding':'pcmu>amr/12.2@20ms',"  \
 	"'to':'192.0.2.7:4000','age_s':11.6,'in_per_s':49.98," rest "}"
 
 static char *page_of(const char *calls, bool keys)
@@ -28,7 +28,7 @@ static char *page_of(const char *calls, bool keys)
 	char result[4096];
 
 	(void)snprintf(result, sizeof(result),
-		       "{'calls':10000,'sort':'loss','window_s':1.04,"
+		       "{'streams':10000,'sort':'loss','window_s':1.04,"
 		       "'top':[%s]}",
 		       calls);
 	s.calls = json_text(result);
@@ -64,16 +64,16 @@ static void it_says_who_loses_first(void **state)
 		"loss, "
 		"m missing, c cost, d delay, q quit\n"
 		"\n"
-		"\001CALL  CLASS  IN/S  LOST/S  MISSING/S  LATE/S    LOAD  "
+		"\001STREAM  CLASS  IN/S  LOST/S  MISSING/S  LATE/S    LOAD  "
 		"DELAY_MS  MAX_DELAY_MS  WAITING  AGE_S  TRANSCODING         "
 		"TO              LABEL\n"
-		"\002   7  soft     50       2          1       0  0.0035    "
+		"\002     7  soft     50       2          1       0  0.0035    "
 		"80.123            90        3   11.6  pcmu>amr/12.2@20ms  "
 		"192.0.2.7:4000  -\n"
-		"\003  12  soft     50       0        0.5       0  0.0035    "
+		"\003    12  soft     50       0        0.5       0  0.0035    "
 		"   0.2             1        0   11.6  pcmu>amr/12.2@20ms  "
 		"192.0.2.7:4000  a?[2J\n"
-		"   3  soft     50       0          0       0       0    "
+		"     3  soft     50       0          0       0       0    "
 		"     0             0        0   11.6  pcmu>amr/12.2@20ms  "
 		"192.0.2.7:4000  -\n");
 	free(text);
@@ -85,7 +85,7 @@ static void without_calls_there_is_a_head(void **state)
 
 	assert_non_null(strstr(text,
 			       "by loss, over 1.04 s   lost since the start: "
-			       "8 frames\n\n\001CALL  "));
+			       "8 frames\n\n\001STREAM  "));
 	free(text);
 }
 

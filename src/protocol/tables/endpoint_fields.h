@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the protocol says of endpoints, and of conversations.
+ * What the protocol says of endpoints, and of parties.
  */
-#ifndef PROTOCOL_TABLES_CONVERSATION_FIELDS_H
-#define PROTOCOL_TABLES_CONVERSATION_FIELDS_H
+#ifndef PROTOCOL_TABLES_ENDPOINT_FIELDS_H
+#define PROTOCOL_TABLES_ENDPOINT_FIELDS_H
 
 #include "node/requests.h"
 #include "protocol/tables/call_fields.h"
@@ -28,28 +28,7 @@ FIELD_TABLE_DECLARE(endpoint_state, struct node_endpoint_info);
 FIELD_TABLE_DECLARE(endpoint_info, struct node_endpoint_info);
 FIELD_TABLE_DECLARE(endpoint_list, struct list_result);
 
-/** conversation.stop, conversation.query: which one. */
-struct conversation_reference {
-	uint32_t conversation;
-};
-
-struct conversation_info {
-	uint32_t id;
-	const char *label;
-	bool relay;
-	struct node_endpoint_info party[2];
-};
-
 FIELD_TABLE_DECLARE(party, struct endpoint_spec);
-FIELD_TABLE_DECLARE(conversation_start, struct call_spec);
-FIELD_TABLE_DECLARE(conversation_reference, struct conversation_reference);
-FIELD_TABLE_DECLARE(conversation_change, struct change_spec);
 FIELD_TABLE_DECLARE(party_info, struct node_endpoint_info);
-FIELD_TABLE_DECLARE(conversation_info, struct conversation_info);
-FIELD_TABLE_DECLARE(conversation_list, struct list_result);
-
-/** conversation.start's @params. 0, or -EINVAL with @e. */
-int conversation_params(struct call_spec *out, const json_t *params,
-			struct cr_err *e);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the protocol says of endpoints, of parties, and of conversations.
+ * What the protocol says of endpoints, and of parties.
  */
-#include "protocol/tables/conversation_fields.h"
+#include "protocol/tables/endpoint_fields.h"
 
 static const char *const learns[] = { CALL_LEARN_NAMES };
 static const char *const rtcps[] = { CALL_RTCP_NAMES };
@@ -16,7 +16,7 @@ static const char *const families[] = { PARTY_FAMILY_NAMES };
 const struct field party_side_fields[] = {
 	{ ROW_CODEC(party_side, "codec", name),
 	  .help = "name of the codec, as the method codecs lists it; a "
-		  "conversation needs it" },
+		  "call needs it" },
 	{ ROW_SHARED(party_side, codec_use) },
 	{ 0 },
 };
@@ -33,7 +33,7 @@ const struct field party_endpoint_fields[] = {
 		  "fewer" },
 	{ ROW_TIME(party_endpoint, "in_ptime", in_ptime, "ms"),
 	  .min = CALL_PTIME_MIN, .max = CALL_PTIME_MAX,
-	  .without = "the conversation's ptime",
+	  .without = "the call's ptime",
 	  .help = "duration of the speech in a packet that the party sends" },
 	{ ROW_ADDRESS(party_endpoint, "address", address),
 	  .without = "learned from its packets",
@@ -177,10 +177,8 @@ const struct field endpoint_state_fields[] = {
 
 const struct field endpoint_info_fields[] = {
 	{ ROW_SHARED(endpoint_info, endpoint_state) },
-	{ ROW_INT(endpoint_info, "conversation", conversation),
-	  .flags = FIELD_OMIT_ZERO,
-	  .help = "id of the conversation that has the endpoint, if there is "
-		  "one" },
+	{ ROW_INT(endpoint_info, "call", call), .flags = FIELD_OMIT_ZERO,
+	  .help = "id of the call that has the endpoint, if there is one" },
 	{ ROW_TEXT(endpoint_info, "codec", codec), .flags = FIELD_NULL,
 	  .help = "name of the codec; null: not known yet" },
 	{ ROW_TEXT(endpoint_info, "mode", mode), .help = "bit rate, if known" },
@@ -204,64 +202,18 @@ const struct field endpoint_list_fields[] = {
 	{ 0 },
 };
 
-static const char *const relays[] = { RELAY_REQUEST_NAMES };
-
 const struct field party_fields[] = {
 	{ ROW_INT(party, "endpoint", endpoint), .min = 1, .max = UINT32_MAX,
-	  .without = "an endpoint is opened, and closed with the conversation",
+	  .without = "an endpoint is opened, and closed with the call",
 	  .help = "id of an open endpoint (endpoint.open), instead of the "
 		  "following members" },
 	{ ROW_SHARED(party, party_endpoint) },
 	{ 0 },
 };
 
-const struct field conversation_start_fields[] = {
-	{ ROW_OBJECT(conversation_start, "a", end[0], party),
-	  .help = "one party" },
-	{ ROW_OBJECT(conversation_start, "b", end[1], party),
-	  .help = "the other one" },
-	{ ROW_TIME(conversation_start, "ptime", ptime, "ms"),
-	  .min = CALL_PTIME_MIN, .max = CALL_PTIME_MAX,
-	  .without = "a frame of the input; of PCM one of the output, or 20 "
-		     "ms",
-	  .help = "duration of the speech in a packet" },
-	{ ROW_INLINE(conversation_start, terms, call_terms) },
-	{ ROW_CHOICE(conversation_start, "relay", relay, relays),
-	  .help = "auto: where both parties have the same codec, mode, rate "
-		  "and payload format, and neither names out_ssrc or a loss to "
-		  "conceal, packets are passed on unchanged except for the "
-		  "payload type: without a codec, a deadline or a worker, also "
-		  "from a change during the call on; never: they are decoded "
-		  "and encoded again" },
-	{ ROW_TEXT(conversation_start, "label", label), .without = "none",
-	  .help = "any text, by which you know it: in queries and records" },
-	{ ROW_BOOL(conversation_start, "keep", keep),
-	  .help = "the conversation belongs to no session; only "
-		  "conversation.stop ends it" },
-	{ 0 },
-};
-
-const struct field conversation_reference_fields[] = {
-	{ ROW_INT(conversation_reference, "conversation", conversation),
-	  .min = 1, .max = UINT32_MAX, .required = "which conversation?",
-	  .help = "id of the conversation" },
-	{ 0 },
-};
-
-const struct field conversation_change_fields[] = {
-	{ ROW_INT(conversation_change, "conversation", id), .min = 1,
-	  .max = UINT32_MAX, .required = "which conversation?",
-	  .help = "id of the conversation" },
-	{ ROW_OBJECT(conversation_change, "a", end[0], party_change),
-	  .help = "one party" },
-	{ ROW_OBJECT(conversation_change, "b", end[1], party_change),
-	  .help = "the other one" },
-	{ 0 },
-};
-
 const struct field party_info_fields[] = {
-	{ ROW_INT(party_info, "call", call),
-	  .help = "id of the stream from this party, as call.query takes it" },
+	{ ROW_INT(party_info, "stream", stream),
+	  .help = "id of the stream from this party" },
 	{ ROW_SHARED(party_info, endpoint_state) },
 	{ ROW_INT(party_info, "pt", pt),
 	  .help = "payload type in both directions" },
@@ -273,36 +225,3 @@ const struct field party_info_fields[] = {
 		  "missing, as the other party sends" },
 	{ 0 },
 };
-
-const struct field conversation_info_fields[] = {
-	{ ROW_INT(conversation_info, "conversation", id),
-	  .help = "id of the conversation" },
-	{ ROW_TEXT(conversation_info, "label", label),
-	  .help = "its label; or null" },
-	{ ROW_BOOL(conversation_info, "relay", relay),
-	  .help = "packets are passed on without a codec" },
-	{ ROW_OBJECT(conversation_info, "a", party[0], party_info),
-	  .help = "one party" },
-	{ ROW_OBJECT(conversation_info, "b", party[1], party_info),
-	  .help = "the other one" },
-	{ 0 },
-};
-
-const struct field conversation_list_fields[] = {
-	{ ROW_EACH(conversation_list, "conversations", items,
-		   conversation_info),
-	  .help = "the conversations, as conversation.query returns them" },
-	{ ROW_BOOL(conversation_list, "more", more),
-	  .help = "there are more conversations: ask again, with after set to "
-		  "the last id" },
-	{ 0 },
-};
-
-int conversation_params(struct call_spec *out, const json_t *params,
-			struct cr_err *e)
-{
-	*out = (struct call_spec)CALL_SPEC_UNSAID;
-	out->port = CALL_PORT_EACH;
-	field_defaults(conversation_start_fields, out);
-	return field_read(conversation_start_fields, params, out, e);
-}

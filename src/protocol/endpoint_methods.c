@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The methods of endpoints.
+ */
+#include "protocol/methods.h"
+
+#include <inttypes.h>
+
+#include "node/conversation.h"
+#include "node/party.h"
+#include "protocol/field_json.h"
+#include "protocol/tables/endpoint_fields.h"
+
+static json_t *endpoint_json(const struct party *p)
+{
+	struct node_endpoint_info info;
+
+	party_endpoint_info(p, &info);
+	return field_write(endpoint_info_fields, &info);
+}
+
+json_t *method_endpoint_open(void *arg, struct rpc_peer *peer,
+			     const json_t *params, struct rpc_error *err)
+{
+	struct service *sv = arg;
+	struct session *s = session_of(peer, err);
+	struct endpoint_open_request ask = { 0 };
+	struct party *p;
+	int ret;
+
+	if (!s)
+		return request_refuse(err, RPC_CONFLICT);
+	if (!request_read(endpoint_open_fields, &ask, params, err))
+		return NULL;
+	if (!request_begins(sv, err))
+		return NULL;
+	ret = party_open(sv->node, &ask.end, &party_own_names, &p, &err->why);
+	if (ret)
+		return request_refuse(err, request_code(ret));
+	p->opened = true;
+	p->owner = ask.keep ? NULL : s;
+	return endpoint_json(p);
+}
+
+/* The one with @id, or NULL with @err. */
+static struct party *endpoint_of_id(struct service *sv, uint32_t id,
+				    struct rpc_error *err)
+{
+	struct party *p = party_find(sv->node, id);
+
+	if (!p) {
+		(void)cr_fail(&err->why, 0, "there is no endpoint %" PRIu32,
+			      id);
+		err->code = RPC_NO_SUCH_CALL;
+	}
+	return p;
+}
+
+static struct party *endpoint_named(struct service *sv, const json_t *params,
+				    struct rpc_error *err)
+{
+	struct endpoint_reference which;
+
+	if (!request_read(endpoint_reference_fields, &which, params, err))
+		return NULL;
+	return endpoint_of_id(sv, which.endpoint, err);
+}
+
+json_t *method_endpoint_query(void *arg, struct rpc_peer *peer,
+			      const json_t *params, struct rpc_error *err)
+{
+	const struct party *p = endpoint_named(arg, params, err);
+
+	(void)peer;
+	return p ? endpoint_json(p) : NULL;
+}
+
+json_t *method_endpoint_close(void *arg, struct rpc_peer *peer,
+			      const json_t *params, struct rpc_error *err)
+{
+	struct party *p = endpoint_named(arg, params, err);
+	json_t *o;
+	int ret;
+
+	(void)peer;
+	if (!p)
+		return NULL;
+	o = endpoint_json(p);
+	ret = party_close(p, &err->why);
+	if (!ret)
+		return o;
+	json_decref(o);
+	return request_refuse(err, request_code(ret));
+}
+
+static json_t *change_endpoint(struct service *sv,
+			       const struct service_request *a,
+			       struct node_cost_wait *lacks,
+			       struct rpc_error *err)
+{
+	const struct change_spec *spec = &a->spec.change;
+	struct party *p = endpoint_of_id(sv, spec->id, err);
+	int ret;
+
+	if (!p)
+		return NULL;
+	ret = conversation_change_party(p, &spec->end[0], lacks, &err->why);
+	return ret ? request_wait(ret, err) : endpoint_json(p);
+}
+
+json_t *method_endpoint_change(void *arg, struct rpc_peer *peer,
+			       const json_t *params, struct rpc_error *err)
+{
+	struct service_request a = { .run = change_endpoint, .params = params };
+
+	return request_read(endpoint_change_fields, &a.spec.change, params, err)
+		       ? request_run(arg, peer, &a, err)
+		       : NULL;
+}
+
+static void *listed_endpoint(struct node *n, uint32_t *id)
+{
+	struct party *p = party_after(n, *id);
+
+	*id = p ? party_id(p) : *id;
+	return p;
+}
+
+static void describe_endpoint(void *one, void *item)
+{
+	party_endpoint_info(one, item);
+}
+
+json_t *method_endpoint_list(void *arg, struct rpc_peer *peer,
+			     const json_t *params, struct rpc_error *err)
+{
+	static const struct list_kind endpoints = { endpoint_list_fields,
+						    listed_endpoint,
+						    describe_endpoint };
+
+	(void)peer;
+	return request_list(arg, &endpoints, params, err);
+}
