@@ -410,7 +410,7 @@ static const struct field ssrc_change_keys[] = {
 static const struct field address_change_keys[] = {
 	WHEN_ROWS,
 	FLAG(T, signalled, "signalled", 0,
-	     "the daemon is told with conversation.change"),
+	     "the daemon is told with call.change"),
 	END
 };
 #undef T

@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "feeder/session_impl.h"
 #include "media/endpoint_rtcp.h"
-#include "protocol/tables/conversation_fields.h"
+#include "protocol/tables/endpoint_fields.h"
 #include "rpc/server.h"
 #include "rtp/jitter.h"
 

@@ -452,10 +452,11 @@ int call_check(struct stream_cfg *out, const struct call_spec *r,
 			      "frames go to?");
 	if (!err && (out->media.in.codec == &cr_codec_relayed ||
 		     out->media.out.codec == &cr_codec_relayed))
-		err = cr_fail(e, -EINVAL,
-			      "codec %s: only the parties of a conversation "
-			      "can have it",
-			      cr_codec_relayed.name);
+		err = cr_fail(
+			e, -EINVAL,
+			"codec %s: only the parties of a call of two streams "
+			"can have it",
+			cr_codec_relayed.name);
 	return err;
 }
 

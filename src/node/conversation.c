@@ -108,7 +108,7 @@ static int find_endpoint(struct node *n, struct endpoint_spec *r,
 		return -EINVAL;
 	if (p->conversation)
 		return cr_fail(e, -EBUSY,
-			       "%sendpoint: conversation %" PRIu32
+			       "%sendpoint: call %" PRIu32
 			       " has endpoint %" PRIu32,
 			       path, p->conversation->id, id);
 	if (!p->spec.side.name)
@@ -428,7 +428,7 @@ int conversation_begin(struct node *n, struct conversation_streams *s,
 		return err;
 	c = conversation_new(n, r);
 	if (!c)
-		return cr_fail(e, -ENOMEM, "out of memory for a conversation");
+		return cr_fail(e, -ENOMEM, "out of memory for a call");
 	c->relays = s->relays;
 	err = have_endpoints(c, r, e);
 	if (!err)

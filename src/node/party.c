@@ -373,7 +373,7 @@ int circle_check_party(const struct party *p, const struct party *other,
 	if (at)
 		return cr_fail(e, -EINVAL,
 			       "%s: is that of endpoint %" PRIu32
-			       ", of the same conversation: packets would go "
+			       ", of the same call: packets would go "
 			       "round. Say where the party itself is",
 			       names->address, party_id(at));
 	if (!other || !goes_round(first, &other->port, 0))
@@ -519,7 +519,7 @@ int party_close(struct party *p, struct cr_err *e)
 {
 	if (p->conversation)
 		return cr_fail(e, -EBUSY,
-			       "endpoint: conversation %" PRIu32
+			       "endpoint: call %" PRIu32
 			       " has it: stop that first",
 			       conversation_id(p->conversation));
 	close_now(p);
@@ -598,8 +598,7 @@ void party_endpoint_info(const struct party *p, struct node_endpoint_info *out)
 		.ssrc_changes = count[LEARN_COUNTER_ssrc_changes],
 		.address_changes = count[LEARN_COUNTER_address_changes],
 		.hold = p->spec.hold,
-		.call =
-			p->conversation ? conversation_id(p->conversation) : 0,
+		.call = p->conversation ? conversation_id(p->conversation) : 0,
 		.codec = p->spec.side.name,
 		.mode = p->spec.side.mode,
 		.ptime = p->spec.ptime,

@@ -742,8 +742,8 @@ const struct field node_stats_fields[] = {
 	  .help = "addresses for calls with ports of their own, and these "
 		  "ports" },
 	{ ROW_LIST(node_stats, "codecs", codecs, ncodecs, codec_calls),
-	  .help = "calls by the codecs that they receive and send; a "
-		  "conversation is two" },
+	  .help = "streams by the codecs that they receive and "
+		  "send" },
 	{ ROW_TIME(node_stats, "cpu", cpu, "ns"),
 	  COUNTER("cpu_seconds_total", "CPU time of the process") },
 	{ ROW_LIST(node_stats, "workers", workers, nworkers, worker_info),

@@ -760,6 +760,6 @@ def test_relayed_is_a_codec_of_conversations(d):
                   [*sides, "b.ptime=40ms"], [*sides[:2], "b.codec=pcma"]):
         assert "relayed: both parties" in d.ctl(
             "call", "start", *words, code=1)
-    assert "a conversation" in d.ctl(
+    assert "a call of two streams" in d.ctl(
         "call", "start", "in.codec=relayed", "out.codec=relayed",
         "out.address=127.0.0.1:9", code=1)

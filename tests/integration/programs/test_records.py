@@ -99,9 +99,9 @@ def test_a_record_says_what_the_call_was(recorded, sock):
             record["reason"], record["by"]) == (
         call["call"], "end", socket.gethostname(), "stopped", "client")
     assert record["peer"].startswith("unix:pid=")
-    assert "call" not in record and "label" not in record
+    assert len(record["streams"]) == 1 and "label" not in record
     r, = record["streams"]
-    assert r["call"] == call["call"]
+    assert r["stream"] == call["call"]
     assert r["interface"] == "default" and r["ptime_ms"] == PTIME
     slack = datetime.timedelta(milliseconds=1)
     assert before - slack <= when(record["start"]) <= \
@@ -210,7 +210,7 @@ def test_a_conversation_has_one(daemon, tmp_path):
     assert (r["node"], r["label"], r["reason"], r["by"]) == (
         "gw7", "a bill", "stopped", "client")
     assert re.fullmatch(rf"gw7-\d+-{r['call']}", r["id"])
-    assert [(s["call"], s["in"]["codec"], s["out"]["codec"], s["relay"])
+    assert [(s["stream"], s["in"]["codec"], s["out"]["codec"], s["relay"])
             for s in r["streams"]] == [
         (c["a"]["stream"], "pcmu", "pcma", False),
         (c["b"]["stream"], "pcma", "pcmu", False)]

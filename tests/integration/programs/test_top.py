@@ -94,10 +94,10 @@ def test_each_order_has_another_call_first(node, sock):
     for call, packets in (cheap, 100), (dear, 100), (gap, 90):
         all_done(client, call, packets)
     first = top(client)  # of the time since the node's start
-    assert (first["calls"], first["sort"]) == (4, "loss")
-    rows = {row["call"]: row for row in first["top"]}
-    assert [row["call"] for row in first["top"] if row["lost_per_s"]] == \
-        [flooded["call"]] == [first["top"][0]["call"]]
+    assert (first["streams"], first["sort"]) == (4, "loss")
+    rows = {row["stream"]: row for row in first["top"]}
+    assert [row["stream"] for row in first["top"] if row["lost_per_s"]] == \
+        [flooded["call"]] == [first["top"][0]["stream"]]
     # what the node has dropped is missing, too, if a frame came behind it
     missing = {c for c, row in rows.items() if row["missing_per_s"]}
     assert {gap["call"]} <= missing <= {gap["call"], flooded["call"]}
@@ -137,8 +137,8 @@ def test_the_first_ones_are_those_of_all_in_order(node, sock):
         them out."""
         window = look(client, speak)
         whole = top(client, sort=sort, limit=200)
-        ids = [row["call"] for row in whole["top"]]
-        keys = [(-row[RATES[sort]], -row["load"], row["call"])
+        ids = [row["stream"] for row in whole["top"]]
+        keys = [(-row[RATES[sort]], -row["load"], row["stream"])
                 for row in whole["top"]]
         assert sorted(ids) == [c["call"] for c in calls]
         assert keys == sorted(keys)
@@ -146,7 +146,7 @@ def test_the_first_ones_are_those_of_all_in_order(node, sock):
             part = top(client, sort=sort, limit=limits[0])
             if not part["window_s"] == whole["window_s"] == window:
                 break
-            assert [row["call"] for row in part["top"]] == ids[:limits[0]]
+            assert [row["stream"] for row in part["top"]] == ids[:limits[0]]
             limits.pop(0)
 
     for sort in SORTS:
