@@ -152,7 +152,7 @@ struct campaign_ssrc_change {
 
 struct campaign_address_change {
 	struct campaign_change when;
-	int64_t signalled; /**< 1: conversation.change tells the daemon     */
+	int64_t signalled; /**< 1: call.change tells         the daemon     */
 };
 
 /** What the daemon is told of a party's address at the start. */

@@ -8,7 +8,7 @@
 
 #include "node_fixture.h"
 
-/** Start a conversation from conversation.start's JSON (single quotes stand for
+/** Start a conversation from call.start's JSON (single quotes stand for
  * double ones). 0, or -errno with @e. */
 int talk_try(struct node_fixture *r, const char *json, struct conversation **c,
 	     struct cr_err *e);
@@ -16,7 +16,7 @@ int talk_try(struct node_fixture *r, const char *json, struct conversation **c,
 struct conversation *talk_start(struct node_fixture *r, const char *json);
 /** Stop the only one, and wait until it has gone. */
 void talk_stop(struct node_fixture *r, struct conversation *c);
-/** conversation.change, when it is known what it costs. 0, or -errno with @e.
+/** call.change, when it is known what it costs. 0, or -errno with @e.
  */
 int talk_try_change(struct node_fixture *r, struct conversation *c,
 		    const char *json, struct cr_err *e);

@@ -70,7 +70,7 @@ expect 1 'a number of ms goes under the name ptime_ms' call start \
 	in.codec=pcmu out.codec=pcma out.address=127.0.0.1:5004 ptime=20
 expect 0 '^call: *2$' call.start in.codec=pcmu out.codec=pcma \
 	out.address=127.0.0.1:5004 ptime_ms=20 deadline=15ms
-expect 0 '"deadline_ms": 15.0' --json call query 2
+expect 0 '"deadline_ms": 15.0' --json stream query 2
 expect 0 'deadline 12.5 ms' call change 2 deadline_ms=12.5
 expect 1 "deadlin: unknown member; did you mean 'deadline'" \
 	change 2 deadlin=1ms
@@ -87,9 +87,9 @@ expect 2 'times=0: needs a whole number from 1' watch 1s 0
 expect 2 '--once goes with the command top only$' --once watch 50ms
 expect 2 '--limit goes with the command top only$' list --limit 5
 expect 2 '--sort goes with the command top only$' --sort loss stats
-expect 2 '--sort goes with the command top only$' call top --sort cost
+expect 2 '--sort goes with the command top only$' stream top --sort cost
 expect 0 '^by loss, over' top 500ms --once --limit 5 --sort loss
-expect 0 '^  sort .*loss' --sort loss help call.top
+expect 0 '^  sort .*loss' --sort loss help stream.top
 expect 1 'there is no call 77' call 77
 expect 2 'usage: codec-ctl call query ID' call query
 expect 2 'HOST' --to=127.0.0.1:99999 list

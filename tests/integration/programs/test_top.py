@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which calls stand out: call.top, and codec-ctl top on a terminal, where keys
+"""Which calls stand out: stream.top, and codec-ctl top on a terminal, where keys
 choose the order and the terminal is as it was at the end."""
 import json
 import os
