@@ -94,7 +94,7 @@ def test_both_streams_end_together_and_ports_close(d):
     calls = [c[party]["stream"] for party in "ab"]
     d.ctl("call", "stop", str(calls[0]))
     for call in calls:
-        assert "no call" in d.ctl("stream", str(call), code=1)
+        assert "no stream" in d.ctl("stream", str(call), code=1)
     assert "no call" in d.ctl("call", "query", str(c["call"]), code=1)
     again = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     deadline = time.monotonic() + PATIENCE
