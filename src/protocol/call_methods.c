@@ -209,7 +209,7 @@ static int change_one(struct node_call *nc, const json_t *params,
 static json_t *change_call(struct service *sv, const struct service_request *a,
 			   struct node_cost_wait *lacks, struct rpc_error *err)
 {
-	struct change_spec ask;
+	struct change_spec ask = { 0 };
 	struct conversation *two;
 	struct node_call *nc;
 	int ret;

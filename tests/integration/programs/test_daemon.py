@@ -153,7 +153,7 @@ def test_calls_end_with_their_client_unless_kept(daemon, sock):
         if len(d.ctl("list")["streams"]) == 1:
             break
     refusal = d.ctl("stream", "query", str(call["call"]), code=1)
-    assert "there is no call" in refusal
+    assert "there is no stream" in refusal
     d.ctl("call", "stop", str(kept["call"]))
 
 

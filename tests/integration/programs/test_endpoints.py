@@ -397,7 +397,7 @@ def test_what_a_endpoint_refuses(d):
     assert ": codec: is missing" in d.ctl("endpoint", "change", str(a), "dtx=yes",
                                           code=1)
     c = d.ctl("call", "start", f"a.endpoint={a}", "b.codec=pcma")
-    busy = f"conversation {c['call']} has"
+    busy = f"call {c['call']} has"
     assert f"b.endpoint: {busy}" in refused("a.codec=pcmu", f"b.endpoint={a}")
     assert busy in d.ctl("endpoint", "close", str(a), code=1)
     assert busy in d.ctl("endpoint", "close", str(c["b"]["endpoint"]), code=1)

@@ -67,7 +67,7 @@ def test_its_call_ends_and_the_others_go_on(runner, sock, stuck):
     stuck.unlink()
     watchdog(d, returned=1, stuck_now=0)
     why = d.ctl("stream", "query", str(lost["call"]), code=1)
-    assert "there is no call" in why and "hung" not in why
+    assert "there is no stream" in why and "hung" not in why
     assert d.ctl("call", "stop", str(kept["call"]))["streams"][0]["count"]["done"] == 50
 
 
