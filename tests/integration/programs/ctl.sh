@@ -35,12 +35,12 @@ expect() {
 expect 0 '^program: *codec-runner' hello
 expect 0 '^amr ' codecs
 expect 0 '^edf ' schedulers
-expect 0 '^CALL' list
+expect 0 '^STREAM' list
 expect 0 '^call: *1$' call start in.codec=pcmu out.codec=amr out.mode=12.2 \
 	out.address=127.0.0.1:5004
-expect 0 '^ *1  pcmu .*amr *12.2' list
-expect 0 '^out.mode: *12.2' call query 1
-expect 0 '^call  *1, soft, pcmu>amr/12.2@20ms' call 1
+expect 0 '^ *1  *1  pcmu .*amr *12.2' list
+expect 0 '^out.mode: *12.2' stream query 1
+expect 0 '^stream  *1 of call 1, soft, pcmu>amr/12.2@20ms' call 1
 expect 0 '^  density  *[0-9][0-9]*\.[0-9]* %' call 1
 expect 0 '"unit": "ppm"' --json call 1
 expect 0 '^WORKER  BUSY_%' watch 50ms 2
