@@ -95,7 +95,6 @@ struct endpoint_rtcp;
 
 /** The configuration of an endpoint. Zero-initialise. */
 struct endpoint_cfg {
-	uint32_t id;
 	int fd;		   /**< its RTP socket (udp_socket()); borrowed      */
 	unsigned receiver; /**< which one it is with (media/rx.h)     */
 	struct learn_terms terms;

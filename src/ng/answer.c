@@ -16,7 +16,7 @@
 #include "base/address.h"
 #include "ng/ng_service_impl.h"
 #include "node/call_check.h"
-#include "node/party.h"
+#include "node/node_endpoint.h"
 
 /* --- descriptions --- */
 
@@ -125,35 +125,35 @@ void ng_spec_locate(struct endpoint_spec *to, const struct sdp_line *line,
  */
 static void agree_mux(struct node *n, struct ng_endpoint *l, bool mux)
 {
-	const struct party *p = party_find(n, l->id);
+	const struct node_endpoint *ep = node_endpoint_find(n, l->id);
 
 	l->mux = mux;
-	if (p)
-		endpoint_rtcp_mux(p->port.endpoint, mux);
+	if (ep)
+		endpoint_rtcp_mux(ep->endpoint, mux);
 }
 
 /* On whose word a conversation ends that an answer, or another branch, ends. */
 static const struct node_who proxy = { .by = NODE_BY_PROXY };
 
 /* Nobody else has it. */
-static void end_conversation(struct party *p)
+static void end_conversation(struct node_endpoint *ep)
 {
-	if (p->conversation)
-		conversation_stop(p->conversation, NODE_END_STOPPED, &proxy);
+	if (ep->conversation)
+		conversation_stop(ep->conversation, NODE_END_STOPPED, &proxy);
 }
 
 void ng_endpoint_close(struct node *n, struct ng_endpoint *l)
 {
-	struct party *p = l->id ? party_find(n, l->id) : NULL;
+	struct node_endpoint *ep = l->id ? node_endpoint_find(n, l->id) : NULL;
 	struct cr_err e;
 
 	l->id = 0;
 	free(l->sounds);
 	l->sounds = NULL;
-	if (!p)
+	if (!ep)
 		return;
-	end_conversation(p);
-	(void)party_close(p, &e);
+	end_conversation(ep);
+	(void)node_endpoint_close(ep, &e);
 }
 
 static struct conversation *conversation_of(struct node *n,
@@ -188,14 +188,15 @@ static int begin_conversation(struct node *n, struct ng_dialog *d, unsigned i,
 	r.port = CALL_PORT_EACH;
 	r.label = d->call->id;
 	for (unsigned k = 0; k < 2 && !err; k++) {
-		struct party *p = party_find(n, d->side[k]->endpoint[i].id);
+		struct node_endpoint *ep =
+			node_endpoint_find(n, d->side[k]->endpoint[i].id);
 
-		if (!p)
+		if (!ep)
 			return cr_fail(e, -ESRCH,
 				       "an endpoint of it has ended");
-		end_conversation(p); /* another branch's */
-		r.end[k].endpoint = party_id(p);
-		err = conversation_change_party(p, &to[k], lacks, e);
+		end_conversation(ep); /* another branch's */
+		r.end[k].endpoint = ep->id;
+		err = conversation_change_party(ep, &to[k], lacks, e);
 	}
 	if (!err)
 		err = conversation_start(n, &r, lacks, &c, e);
@@ -230,12 +231,12 @@ void ng_stream_set_early(struct node *n, struct ng_stream *s, bool early)
 static bool takes_endpoint(struct node *n, const struct ng_dialog *d,
 			   unsigned i)
 {
-	const struct party *p;
+	const struct node_endpoint *ep;
 	bool takes = false;
 
 	for (unsigned k = 0; k < 2; k++) {
-		p = party_find(n, d->side[k]->endpoint[i].id);
-		takes |= p && p->conversation;
+		ep = node_endpoint_find(n, d->side[k]->endpoint[i].id);
+		takes |= ep && ep->conversation;
 	}
 	return takes && !conversation_of(n, &d->stream[i]);
 }
@@ -246,21 +247,21 @@ static int check_line_endpoints(struct node *n, const struct ng_dialog *d,
 				struct cr_err *e)
 {
 	struct endpoint_spec next;
-	struct party *p[2];
+	struct node_endpoint *p[2];
 	int err = 0;
 
 	for (unsigned k = 0; k < 2; k++) {
-		p[k] = party_find(n, d->side[k]->endpoint[i].id);
+		p[k] = node_endpoint_find(n, d->side[k]->endpoint[i].id);
 		if (!p[k])
 			return cr_fail(e, -ESRCH,
 				       "an endpoint of it has ended");
 	}
 	for (unsigned k = 0; k < 2 && !err; k++) {
-		err = party_check_change(&next, p[k], &to[k], &party_own_names,
-					 e);
+		err = node_endpoint_check_change(&next, p[k], &to[k],
+						 &endpoint_own_names, e);
 		if (!err)
-			err = circle_check_party(p[k], p[!k], &to[k].address,
-						 &party_own_names, e);
+			err = circle_check_endpoint(p[k], p[!k], &to[k].address,
+						    &endpoint_own_names, e);
 	}
 	return err;
 }

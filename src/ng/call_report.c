@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "ng/listener.h"
 #include "ng/ng_service_impl.h"
-#include "node/party.h"
+#include "node/node_endpoint.h"
 #include "node/info.h"
 
 struct sums {
@@ -191,12 +191,13 @@ static void sample_line(struct ng_service *sv, const struct ng_dialog *d,
 {
 	for (unsigned i = 0; i < 2; i++) {
 		struct ng_endpoint *endpoint = &d->side[i]->endpoint[line];
-		const struct party *p = party_find(sv->node, endpoint->id);
+		const struct node_endpoint *ep =
+			node_endpoint_find(sv->node, endpoint->id);
 		struct node_endpoint_info about;
 
-		if (!p)
+		if (!ep)
 			continue;
-		party_endpoint_info(p, &about);
+		node_endpoint_info(ep, &about);
 		take_quality_sample(&about, stream_from(sv, d, line, i),
 				    endpoint);
 	}
@@ -234,7 +235,8 @@ static json_t *reported_media(struct ng_service *sv, const struct ng_dialog *d,
 			      unsigned i, unsigned line, struct totals *total)
 {
 	struct ng_endpoint *endpoint = &d->side[i]->endpoint[line];
-	const struct party *p = party_find(sv->node, endpoint->id);
+	const struct node_endpoint *ep =
+		node_endpoint_find(sv->node, endpoint->id);
 	const struct codec_spec *spoken = &d->stream[line].spoken[i];
 	struct node_call *from = stream_from(sv, d, line, i);
 	struct sockaddr_storage local = { 0 };
@@ -245,9 +247,9 @@ static json_t *reported_media(struct ng_service *sv, const struct ng_dialog *d,
 	json_t *media;
 	const struct endpoint_rtcp_info *r;
 
-	if (!p)
+	if (!ep)
 		return NULL;
-	party_endpoint_info(p, &about);
+	node_endpoint_info(ep, &about);
 	if (from)
 		node_call_info(from, &stream);
 	rtp = rtp_sums_of(&about, from ? &stream : NULL);
@@ -338,14 +340,14 @@ unsigned long long ng_call_packets(struct ng_service *sv,
 
 	LIST_FOREACH(s, &call->sides, link)
 	for (unsigned i = 0; i < SDP_LINES_MAX; i++) {
-		const struct party *p =
-			s->endpoint[i].id
-				? party_find(sv->node, s->endpoint[i].id)
-				: NULL;
+		const struct node_endpoint *ep =
+			s->endpoint[i].id ? node_endpoint_find(
+						    sv->node, s->endpoint[i].id)
+					  : NULL;
 
-		if (!p)
+		if (!ep)
 			continue;
-		party_endpoint_info(p, &about);
+		node_endpoint_info(ep, &about);
 		packets += about.packets;
 		if (about.rtcp.is) /* all that comes of a party on hold */
 			packets += about.rtcp.is->packets_in;

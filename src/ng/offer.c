@@ -16,7 +16,7 @@
 #include "base/address.h"
 #include "base/clock.h"
 #include "ng/ng_service_impl.h"
-#include "node/party.h"
+#include "node/node_endpoint.h"
 
 /* A call with many lines may need the room of several. */
 enum { DISPLACES = 8 };
@@ -203,43 +203,44 @@ char *ng_draft_report(struct ng_exchange *x, struct ng_side *to)
 
 /* --- endpoints --- */
 
-/* Open @l towards the party @r, unless it is open. 0; or as party_open(), with
+/* Open @l towards the party @r, unless it is open. 0; or as
+ * node_endpoint_open(), with
  * @e. */
 static int open_ng_endpoint(struct node *n, struct ng_endpoint *l,
 			    const struct endpoint_spec *r, struct cr_err *e)
 {
-	struct party *p;
+	struct node_endpoint *ep;
 	int err;
 
-	if (l->id && party_find(n, l->id))
+	if (l->id && node_endpoint_find(n, l->id))
 		return 0;
-	err = party_open(n, r, &party_own_names, &p, e);
+	err = node_endpoint_open(n, r, &endpoint_own_names, &ep, e);
 	if (err)
 		return err;
-	p->opened = true;
+	ep->opened = true;
 	free(l->sounds);
-	*l = (struct ng_endpoint){ .id = party_id(p) };
+	*l = (struct ng_endpoint){ .id = ep->id };
 	return 0;
 }
 
 bool ng_endpoint_local(struct node *n, const struct ng_endpoint *l,
 		       struct sockaddr_storage *out)
 {
-	const struct party *p = party_find(n, l->id);
+	const struct node_endpoint *ep = node_endpoint_find(n, l->id);
 	char text[NODE_ADDRESS_MAX];
 
-	if (!p)
+	if (!ep)
 		return false;
-	node_endpoint_address(&p->port, text, sizeof(text));
+	node_endpoint_address(ep, text, sizeof(text));
 	return !address_parse(text, out);
 }
 
 /* The name of its interface. NULL: it has ended. */
 static const char *interface_of(struct node *n, const struct ng_endpoint *l)
 {
-	const struct party *p = party_find(n, l->id);
+	const struct node_endpoint *ep = node_endpoint_find(n, l->id);
 
-	return p ? p->port.interface->cfg.name : NULL;
+	return ep ? ep->interface->cfg.name : NULL;
 }
 
 /* Where a side has endpoints already, it gets more of them. */

@@ -22,7 +22,7 @@ struct conversation {
 	RB_ENTRY(conversation) by_id;
 	uint32_t id;
 	struct node *node;
-	struct party *party[2];
+	struct node_endpoint *endpoint[2];
 	struct node_call *stream[2]; /**< NULL: has not begun, or has gone */
 	int request;		     /**< enum relay_request                  */
 	char *label;		     /**< owned, or NULL                   */
@@ -40,9 +40,9 @@ static const struct end_names names[2] = {
 };
 
 /* A member of @r that endpoint.change takes. */
-static const char *said_of_party(const struct endpoint_spec *r)
+static const char *said_of_change(const struct endpoint_spec *r)
 {
-	if (r->side.name || party_says_use(&r->side))
+	if (r->side.name || codec_use_is_said(&r->side))
 		return "codec";
 	if (r->nalso)
 		return "also";
@@ -58,7 +58,7 @@ static const char *said_of_party(const struct endpoint_spec *r)
 }
 
 /* One that only endpoint.open takes. */
-static const char *said_of_endpoint(const struct endpoint_spec *r)
+static const char *said_of_opening(const struct endpoint_spec *r)
 {
 	if (r->ssrc)
 		return "ssrc";
@@ -77,7 +77,7 @@ static const char *said_of_endpoint(const struct endpoint_spec *r)
 static int check_unsaid(const struct endpoint_spec *r, const char *path,
 			struct cr_err *e)
 {
-	const char *party = said_of_party(r), *endpoint = said_of_endpoint(r);
+	const char *party = said_of_change(r), *endpoint = said_of_opening(r);
 
 	if (party)
 		return cr_fail(e, -EINVAL,
@@ -97,27 +97,27 @@ static int check_unsaid(const struct endpoint_spec *r, const char *path,
 static int find_endpoint(struct node *n, struct endpoint_spec *r,
 			 const char *path, struct cr_err *e)
 {
-	const struct party *p = party_find(n, r->endpoint);
+	const struct node_endpoint *ep = node_endpoint_find(n, r->endpoint);
 	uint32_t id = r->endpoint;
 
-	if (!p)
+	if (!ep)
 		return cr_fail(e, -ESRCH,
 			       "%sendpoint: there is no endpoint %" PRIu32,
 			       path, id);
 	if (check_unsaid(r, path, e))
 		return -EINVAL;
-	if (p->conversation)
+	if (ep->conversation)
 		return cr_fail(e, -EBUSY,
 			       "%sendpoint: call %" PRIu32
 			       " has endpoint %" PRIu32,
-			       path, p->conversation->id, id);
-	if (!p->spec.side.name)
+			       path, ep->conversation->id, id);
+	if (!ep->spec.side.name)
 		return cr_fail(e, -EINVAL,
 			       "%sendpoint: endpoint %" PRIu32
 			       " has no codec: tell it "
 			       "by endpoint.change",
 			       path, id);
-	*r = p->spec;
+	*r = ep->spec;
 	r->endpoint = id;
 	return 0;
 }
@@ -269,19 +269,21 @@ static int have_endpoints(struct conversation *c, const struct call_spec *r,
 	node_gather(c->node);
 	for (unsigned i = 0; i < 2 && !err; i++) {
 		const struct endpoint_spec *end = &r->end[i];
-		struct party *p = party_find(c->node, end->endpoint);
+		struct node_endpoint *ep =
+			node_endpoint_find(c->node, end->endpoint);
 
-		if (!p)
-			err = party_open(c->node, end, &names[i], &p, e);
+		if (!ep)
+			err = node_endpoint_open(c->node, end, &names[i], &ep,
+						 e);
 		if (err)
 			break;
-		c->party[i] = p;
-		party_join(p, c);
+		c->endpoint[i] = ep;
+		node_endpoint_join(ep, c);
 	}
 	node_notify(c->node);
 	for (unsigned i = 0; i < 2 && !err; i++)
-		err = circle_check_party(c->party[i], c->party[!i],
-					 &r->end[i].address, &names[i], e);
+		err = circle_check_endpoint(c->endpoint[i], c->endpoint[!i],
+					    &r->end[i].address, &names[i], e);
 	if (err)
 		c->node->calls_refused++;
 	return err;
@@ -338,7 +340,7 @@ static void conversation_use_rtcp(const struct conversation *c,
 			.rate_out = codec_use_clock(&to->media.out),
 		};
 
-		endpoint_rtcp_use(c->party[i]->port.endpoint, &use);
+		endpoint_rtcp_use(c->endpoint[i]->endpoint, &use);
 	}
 }
 
@@ -370,8 +372,8 @@ static int start_streams(struct conversation *c, struct stream_cfg *stream,
 			stream[i].ssrc_out = node_random_ssrc();
 	conversation_use_rtcp(c, stream);
 	for (unsigned i = 0; i < 2 && !err; i++) {
-		stream[i].in_endpoint = c->party[i]->port.endpoint;
-		stream[i].out_endpoint = c->party[!i]->port.endpoint;
+		stream[i].in_endpoint = c->endpoint[i]->endpoint;
+		stream[i].out_endpoint = c->endpoint[!i]->endpoint;
 		stream[i].tally = endpoint_rtcp_sent(stream[i].out_endpoint);
 		/* mode requests pass between the two */
 		stream[i].pair = i ? c->stream[0]->id : 0;
@@ -439,8 +441,8 @@ int conversation_begin(struct node *n, struct conversation_streams *s,
 	}
 	if (!has_streams(c)) { /* receivers may still have its endpoints */
 		for (unsigned i = 0; i < 2; i++)
-			if (c->party[i])
-				party_discard(c->party[i]);
+			if (c->endpoint[i])
+				node_endpoint_discard(c->endpoint[i]);
 		conversation_free(c);
 		return err;
 	}
@@ -530,9 +532,8 @@ void conversation_set_early(struct conversation *c, bool early)
 const struct node_endpoint *conversation_in_endpoint(
 	const struct conversation *c, const struct node_call *nc)
 {
-	return &c->party[c->party[0]->port.endpoint !=
-			 node_call_settings(nc)->in_endpoint]
-			->port;
+	return c->endpoint[c->endpoint[0]->endpoint !=
+			   node_call_settings(nc)->in_endpoint];
 }
 
 unsigned conversation_number(const struct conversation *c,
@@ -541,10 +542,10 @@ unsigned conversation_number(const struct conversation *c,
 	return c->stream[0] != nc;
 }
 
-struct party *conversation_peer(const struct conversation *c,
-				const struct party *p)
+struct node_endpoint *conversation_peer(const struct conversation *c,
+					const struct node_endpoint *ep)
 {
-	return c->party[c->party[0] == p];
+	return c->endpoint[c->endpoint[0] == ep];
 }
 
 struct node_call *conversation_other(const struct conversation *c,
@@ -563,8 +564,8 @@ void conversation_stream_ends(struct conversation *c, struct node_call *nc)
 	c->ending = true;
 	node_gather(c->node);
 	for (unsigned i = 0; i < 2; i++)
-		if (c->party[i])
-			party_leave(c->party[i]);
+		if (c->endpoint[i])
+			node_endpoint_leave(c->endpoint[i]);
 	node_notify(c->node);
 	if (other)
 		node_call_stop(other, nc->why, &who);
@@ -577,8 +578,8 @@ void conversation_stream_gone(struct conversation *c,
 	if (!has_streams(c)) {
 		/* The last stream has gone, a grace period after receivers have
 		 * left. */
-		party_release(c->party[0]);
-		party_release(c->party[1]);
+		node_endpoint_release(c->endpoint[0]);
+		node_endpoint_release(c->endpoint[1]);
 		conversation_free(c);
 	}
 }
@@ -663,8 +664,8 @@ void conversation_rtcp(const struct conversation *c, const struct node_call *nc,
 {
 	unsigned i = conversation_number(c, nc);
 
-	endpoint[0] = c->party[i]->port.endpoint;
-	endpoint[1] = c->party[!i]->port.endpoint;
+	endpoint[0] = c->endpoint[i]->endpoint;
+	endpoint[1] = c->endpoint[!i]->endpoint;
 }
 
 void conversation_party(const struct conversation *c, unsigned i,
@@ -672,7 +673,7 @@ void conversation_party(const struct conversation *c, unsigned i,
 {
 	const struct node_call *from = c->stream[i], *to = c->stream[!i];
 
-	party_endpoint_info(c->party[i], out);
+	node_endpoint_info(c->endpoint[i], out);
 	out->ptime = 0;
 	if (from) {
 		out->stream = from->id;
@@ -757,15 +758,15 @@ static void commit_streams(struct conversation_change *ch)
 	conversation_use_rtcp(ch->c, ch->streams.stream);
 }
 
-static int check_parties(const struct conversation *c,
-			 const struct endpoint_spec to[2],
-			 struct endpoint_spec next[2], struct cr_err *e)
+static int check_endpoints(const struct conversation *c,
+			   const struct endpoint_spec to[2],
+			   struct endpoint_spec next[2], struct cr_err *e)
 {
 	int err = 0;
 
 	for (unsigned i = 0; i < 2 && !err; i++)
-		err = party_check_change(&next[i], c->party[i], &to[i],
-					 &names[i], e);
+		err = node_endpoint_check_change(&next[i], c->endpoint[i],
+						 &to[i], &names[i], e);
 	return err;
 }
 
@@ -795,7 +796,7 @@ int conversation_weigh_change(struct conversation *c,
 {
 	struct endpoint_spec next[2];
 	struct conversation_streams s;
-	int err = check_parties(c, to, next, e);
+	int err = check_endpoints(c, to, next, e);
 
 	*ppm = 0;
 	if (err ||
@@ -825,7 +826,7 @@ int conversation_prepare(struct conversation *c,
 		return cr_fail(e, -ENOMEM, "out of memory for a change");
 	ch->c = c;
 	memcpy(ch->to, to, sizeof(ch->to));
-	err = check_parties(c, to, ch->next, e);
+	err = check_endpoints(c, to, ch->next, e);
 	if (!err &&
 	    (endpoint_spec_speaks(&to[0]) || endpoint_spec_speaks(&to[1])))
 		err = prepare_streams(ch, lacks, e);
@@ -841,7 +842,8 @@ void conversation_commit(struct conversation_change *ch)
 	if (ch->recode)
 		commit_streams(ch);
 	for (unsigned i = 0; i < 2; i++)
-		party_change(ch->c->party[i], &ch->to[i], &ch->next[i]);
+		node_endpoint_change(ch->c->endpoint[i], &ch->to[i],
+				     &ch->next[i]);
 	free(ch);
 }
 
@@ -864,21 +866,23 @@ int conversation_change(struct conversation *c,
 	return err;
 }
 
-int conversation_change_party(struct party *p, const struct endpoint_spec *to,
+int conversation_change_party(struct node_endpoint *ep,
+			      const struct endpoint_spec *to,
 			      struct node_cost_wait *lacks, struct cr_err *e)
 {
-	struct conversation_change ch = { .c = p->conversation };
-	unsigned i = ch.c && ch.c->party[1] == p;
-	int err = party_check_change(&ch.next[i], p, to, &party_own_names, e);
+	struct conversation_change ch = { .c = ep->conversation };
+	unsigned i = ch.c && ch.c->endpoint[1] == ep;
+	int err = node_endpoint_check_change(&ch.next[i], ep, to,
+					     &endpoint_own_names, e);
 
 	if (!err && ch.c && endpoint_spec_speaks(to)) {
-		ch.next[!i] = ch.c->party[!i]->spec;
+		ch.next[!i] = ch.c->endpoint[!i]->spec;
 		err = prepare_streams(&ch, lacks, e);
 	}
 	if (err)
 		return err;
 	if (ch.recode)
 		commit_streams(&ch);
-	party_change(p, to, &ch.next[i]);
+	node_endpoint_change(ep, to, &ch.next[i]);
 	return 0;
 }

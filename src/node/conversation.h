@@ -22,7 +22,7 @@ struct node_call;
 struct node_cost_wait;
 struct node_who;
 struct conversation;
-struct party;
+struct node_endpoint;
 
 /** Start what @spec asks for; of ends that are named by an open endpoint, that
  * one says the rest. 0; -ESRCH, -EBUSY: of these endpoints; else as
@@ -69,7 +69,8 @@ int conversation_change(struct conversation *c,
 			const struct endpoint_spec to[2],
 			struct node_cost_wait *lacks, struct cr_err *e);
 /** The same of one party, which may have no conversation. */
-int conversation_change_party(struct party *p, const struct endpoint_spec *to,
+int conversation_change_party(struct node_endpoint *ep,
+			      const struct endpoint_spec *to,
 			      struct node_cost_wait *lacks, struct cr_err *e);
 
 /** Would @c be let go on as @to says now? 0 with what it needs beyond what it

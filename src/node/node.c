@@ -798,7 +798,7 @@ int node_close(struct node *n)
 	if (!n)
 		return 0;
 	node_end_calls(n);
-	party_close_all(n);
+	node_endpoint_close_all(n);
 	rcu_done(); /* a hung call may not have been told to leave yet */
 	receivers_close(n->receivers);
 	n->receivers = NULL;

@@ -322,7 +322,8 @@ static void finish_gone(struct node *n, struct node_call *nc)
 	n->ncalls--;
 	n->nending -= !nc->hung;
 	n->nrelays -= node_call_relays(nc);
-	node_endpoint_free(nc->in_endpoint);
+	if (nc->in_endpoint)
+		node_endpoint_release(nc->in_endpoint);
 	stream_free(s);
 	if (nc->conversation)
 		conversation_stream_gone(nc->conversation, nc);
@@ -439,7 +440,6 @@ static int open_in_endpoint(struct node_call *nc, struct stream_cfg *cfg,
 			    const struct call_spec *spec, struct cr_err *e)
 {
 	struct endpoint_rtcp_cfg rtcp;
-	struct node_endpoint *own;
 	struct interface *at;
 	int err;
 
@@ -457,17 +457,14 @@ static int open_in_endpoint(struct node_call *nc, struct stream_cfg *cfg,
 	};
 	/* as node_call_start() has checked */
 	err = choose_interface(nc->node, spec, &at, e);
-	own = err ? NULL : calloc(1, sizeof(*own));
-	if (own)
-		err = node_endpoint_open(own, nc->node, at, &cfg->hears, &rtcp,
-					 e);
-	else if (!err)
-		err = cr_fail(e, -ENOMEM, "out of memory for an endpoint");
+	if (!err)
+		err = node_endpoint_new(nc->node, at, &cfg->hears, &rtcp,
+					&nc->in_endpoint, e);
 	if (err) {
 		nc->node->calls_refused++;
 		return err;
 	}
-	nc->in_endpoint = own;
+	node_endpoint_join(nc->in_endpoint, NULL);
 	cfg->in_endpoint = nc->in_endpoint->endpoint;
 	cfg->tally = endpoint_rtcp_sent(cfg->in_endpoint);
 	cfg->receiver = cfg->in_endpoint->cfg.receiver;

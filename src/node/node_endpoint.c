@@ -1,11 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Endpoints of a node: its interfaces, their ports, and what is told of RTCP.
+ * Endpoints of a node: its interfaces and their ports; the life of an endpoint;
+ * what its spec says, checked; circles. Texts that a spec names are replaced by
+ * those of the codecs, which stay.
+ *
+ *    node_endpoint_new()        leave, close          nobody has it any more
+ *   -------------------> heard -------------> left -------------------------->
+ *                                                    (a grace period) freed
+ *
+ * A stream of call.start or a conversation has an endpoint from
+ * node_endpoint_join() to node_endpoint_release(). One that was opened by
+ * itself outlives these, until it is closed.
  */
 #include "node/node_endpoint.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -19,12 +31,26 @@
 #include "base/random.h"
 #include "convert/converter.h"
 #include "media/endpoint_rtcp.h"
+#include "node/call_check.h"
 #include "node/node_impl.h"
 #include "udp/socket.h"
 
 /* The shared socket's buffers are for all calls; a flood on one endpoint's port
  * shall not take as much memory. */
 #define PORT_BUFFER (128 << 10)
+
+/* Until a codec is known: that of most (RFC 3551). */
+#define RTP_CLOCK 8000u
+
+static int node_endpoint_cmp(struct node_endpoint *a, struct node_endpoint *b)
+{
+	return (a->id > b->id) - (a->id < b->id);
+}
+
+RB_PROTOTYPE(node_endpoint_tree, node_endpoint, by_id, node_endpoint_cmp)
+RB_GENERATE(node_endpoint_tree, node_endpoint, by_id, node_endpoint_cmp)
+
+/* --- interfaces and ports --- */
 
 int node_open_interfaces(struct node *n, struct cr_err *e)
 {
@@ -114,81 +140,7 @@ bool node_interface(const struct node *n, unsigned i,
 	return true;
 }
 
-void node_rtcp_report(struct endpoint *in_endpoint,
-		      struct endpoint *out_endpoint, bool last,
-		      struct node_rtcp_info *out)
-{
-	struct endpoint_rtcp_info far = { 0 };
-
-	*out = (struct node_rtcp_info){ 0 };
-	if (in_endpoint && in_endpoint->rtcp)
-		endpoint_rtcp_report(in_endpoint, last, &out->leads);
-	if (out_endpoint && out_endpoint->rtcp)
-		endpoint_rtcp_report(out_endpoint, last, &far);
-	/* What a stream's listener reports is heard by the endpoint that it is
-	 * sent from. */
-	out->leads.reports = far.reports;
-	out->leads.lost_share = far.lost_share;
-	out->leads.lost_mean = far.lost_mean;
-	out->leads.lost_total = far.lost_total;
-	out->leads.far_jitter = far.far_jitter;
-	out->leads.round_trips = far.round_trips;
-	out->leads.rtt = far.rtt;
-	out->leads.rtt_mean = far.rtt_mean;
-	out->leads.rtt_min = far.rtt_min;
-	out->leads.rtt_max = far.rtt_max;
-	if ((in_endpoint && in_endpoint->rtcp) ||
-	    (out_endpoint && out_endpoint->rtcp))
-		out->is = &out->leads;
-}
-
-void node_call_rtcp(const struct node_call *nc, bool last,
-		    struct node_rtcp_info *out)
-{
-	struct endpoint *endpoint[2] = { NULL, NULL };
-
-	if (nc->conversation)
-		conversation_rtcp(nc->conversation, nc, endpoint);
-	else if (nc->in_endpoint)
-		endpoint[0] = endpoint[1] = nc->in_endpoint->endpoint;
-	node_rtcp_report(endpoint[0], endpoint[1], last, out);
-}
-
-void node_rtcp_histograms(const struct node *n, struct histogram *round_trip,
-			  struct histogram *jitter)
-{
-	memset(round_trip, 0, sizeof(*round_trip));
-	memset(jitter, 0, sizeof(*jitter));
-	for (unsigned i = 0; i < receivers_count(n->receivers); i++) {
-		const struct endpoint_rtcp_sums *s =
-			rx_rtcp(receivers_at(n->receivers, i));
-
-		histogram_merge(round_trip, &s->round_trip);
-		histogram_merge(jitter, &s->jitter);
-	}
-}
-
-void node_rtcp_stats(const struct node *n, struct node_rtcp_stats *out)
-{
-	static struct histogram round_trip, jitter; /* 15 KiB each */
-
-	*out = (struct node_rtcp_stats){ 0 };
-	for (unsigned i = 0; i < receivers_count(n->receivers); i++) {
-		const struct endpoint_rtcp_sums *s =
-			rx_rtcp(receivers_at(n->receivers, i));
-
-		out->sent +=
-			atomic_load_explicit(&s->sent, memory_order_relaxed);
-		out->reports +=
-			atomic_load_explicit(&s->reports, memory_order_relaxed);
-		out->lost += (double)atomic_load_explicit(
-				     &s->lost_256, memory_order_relaxed) /
-			     256;
-	}
-	node_rtcp_histograms(n, &round_trip, &jitter);
-	histogram_summarise(&round_trip, &out->round_trip);
-	histogram_summarise(&jitter, &out->jitter);
-}
+/* --- life --- */
 
 /* Taken, unless that leaves too few for those who want to talk to the node:
  * these may have theirs already, so a descriptor's number tells nothing. */
@@ -238,7 +190,6 @@ static int open_node_ports(struct node_endpoint *ep,
 			   struct cr_err *e)
 {
 	struct endpoint_cfg cfg = {
-		.id = ++ep->node->last_endpoint,
 		.receiver = receivers_least(ep->node->receivers),
 		.terms = *terms,
 	};
@@ -274,36 +225,6 @@ static int open_node_ports(struct node_endpoint *ep,
 	return err;
 }
 
-/* On the thread of what is deferred: the receiver has let go of it. */
-static void free_endpoint_later(struct rcu_later *head)
-{
-	rcu_deferred();
-	node_endpoint_free(caa_container_of(head, struct node_endpoint, rcu));
-}
-
-int node_endpoint_open(struct node_endpoint *ep, struct node *n,
-		       struct interface *i, const struct learn_terms *terms,
-		       const struct endpoint_rtcp_cfg *rtcp, struct cr_err *e)
-{
-	int err;
-
-	ep->node = n;
-	ep->interface = i;
-	ep->ports = (struct port_pair){ .rtp = -1, .rtcp = -1 };
-	err = open_node_ports(ep, terms, rtcp, e);
-	if (err && ep->endpoint) /* its receiver may be at its timer */
-		rcu_defer(&ep->rcu, free_endpoint_later);
-	else if (err)
-		node_endpoint_free(ep);
-	return err;
-}
-
-void node_endpoint_leave(struct node_endpoint *ep)
-{
-	receivers_del_endpoint(ep->node->receivers, ep->endpoint);
-	endpoints_del(&ep->node->endpoints, ep->endpoint);
-}
-
 static unsigned long long counter_value(const atomic_ullong *counter)
 {
 	return atomic_load_explicit(counter, memory_order_relaxed);
@@ -325,17 +246,15 @@ static void keep_counts(struct node_endpoint *ep)
 				  memory_order_relaxed);
 }
 
-void node_endpoint_free(struct node_endpoint *ep)
+static void free_endpoint(struct node_endpoint *ep)
 {
-	unsigned had;
+	unsigned had = (ep->ports.rtp >= 0 ? 1u : 0u) +
+		       (ep->ports.rtcp >= 0 ? 1u : 0u);
 
-	if (!ep)
-		return;
 	if (ep->endpoint) {
 		endpoint_rtcp_bye(ep->endpoint, clock_now());
 		keep_counts(ep);
 	}
-	had = (ep->ports.rtp >= 0 ? 1u : 0u) + (ep->ports.rtcp >= 0 ? 1u : 0u);
 	port_pair_close(ep->interface->ports, &ep->ports);
 	atomic_fetch_sub_explicit(&ep->node->endpoint_descriptors, had,
 				  memory_order_relaxed);
@@ -343,15 +262,121 @@ void node_endpoint_free(struct node_endpoint *ep)
 	free(ep);
 }
 
-void node_endpoint_free_later(struct node_endpoint *ep)
+/* On the thread of what is deferred: the receiver has let go of it. */
+static void free_endpoint_later(struct rcu_later *head)
 {
-	rcu_defer(&ep->rcu, free_endpoint_later);
+	rcu_deferred();
+	free_endpoint(caa_container_of(head, struct node_endpoint, rcu));
+}
+
+int node_endpoint_new(struct node *n, struct interface *i,
+		      const struct learn_terms *terms,
+		      const struct endpoint_rtcp_cfg *rtcp,
+		      struct node_endpoint **out, struct cr_err *e)
+{
+	struct node_endpoint *ep = calloc(1, sizeof(*ep));
+	int err;
+
+	if (!ep)
+		return cr_fail(e, -ENOMEM, "out of memory for an endpoint");
+	ep->node = n;
+	ep->interface = i;
+	ep->ports = (struct port_pair){ .rtp = -1, .rtcp = -1 };
+	err = open_node_ports(ep, terms, rtcp, e);
+	if (!err)
+		*out = ep;
+	else if (ep->endpoint) /* its receiver may be at its timer */
+		rcu_defer(&ep->rcu, free_endpoint_later);
+	else
+		free_endpoint(ep);
+	return err;
+}
+
+void node_endpoint_join(struct node_endpoint *ep, struct conversation *c)
+{
+	ep->conversation = c;
+	ep->holders++;
+}
+
+/* Receivers let go of it within a grace period. */
+static void stop_hearing(struct node_endpoint *ep)
+{
+	if (ep->left)
+		return;
+	ep->left = true;
+	receivers_del_endpoint(ep->node->receivers, ep->endpoint);
+	endpoints_del(&ep->node->endpoints, ep->endpoint);
+}
+
+void node_endpoint_leave(struct node_endpoint *ep)
+{
+	ep->conversation = NULL;
+	if (ep->opened)
+		endpoint_feed(ep->endpoint, NULL);
+	else
+		stop_hearing(ep);
+}
+
+/* Free @ep if nobody has it: @later where receivers still may. */
+static void free_unheld(struct node_endpoint *ep, bool later)
+{
+	if (ep->holders || !ep->left)
+		return;
+	if (ep->id)
+		RB_REMOVE(node_endpoint_tree, &ep->node->endpoints_by_id, ep);
+	if (later)
+		rcu_defer(&ep->rcu, free_endpoint_later);
+	else
+		free_endpoint(ep);
+}
+
+void node_endpoint_release(struct node_endpoint *ep)
+{
+	ep->holders--;
+	free_unheld(ep, ep->opened); /* that may have been closed just now */
 }
 
 void node_endpoint_discard(struct node_endpoint *ep)
 {
 	node_endpoint_leave(ep);
-	node_endpoint_free_later(ep);
+	ep->holders--;
+	free_unheld(ep, true);
+}
+
+static void close_endpoint(struct node_endpoint *ep)
+{
+	ep->owner = NULL;
+	stop_hearing(ep);
+	free_unheld(ep, true);
+}
+
+int node_endpoint_close(struct node_endpoint *ep, struct cr_err *e)
+{
+	if (ep->conversation)
+		return cr_fail(e, -EBUSY,
+			       "endpoint: call %" PRIu32
+			       " has it: stop that first",
+			       conversation_id(ep->conversation));
+	close_endpoint(ep);
+	return 0;
+}
+
+void node_endpoint_disown(struct node_endpoint *ep)
+{
+	ep->owner = NULL;
+	if (ep->conversation)
+		ep->opened = false;
+	else
+		close_endpoint(ep);
+}
+
+void node_endpoint_close_all(struct node *n)
+{
+	struct node_endpoint *ep, *next;
+
+	RB_FOREACH_SAFE (ep, node_endpoint_tree, &n->endpoints_by_id, next)
+		if (!ep->left && !ep->conversation)
+			close_endpoint(ep);
 }
 
 bool node_endpoint_is_at(const struct node_endpoint *ep,
@@ -369,4 +394,497 @@ void node_endpoint_address(const struct node_endpoint *ep, char *buf,
 	const struct interface_cfg *i = &ep->interface->cfg;
 
 	interface_text(&i->local, &i->advertised, ep->ports.port, buf, size);
+}
+
+/* --- what a spec says --- */
+
+const struct end_names endpoint_own_names = { .path = "",
+					      .address = "address" };
+
+bool codec_use_is_said(const struct codec_use *r)
+{
+	return r->mode || r->pt != CODEC_PT_UNSAID || r->cfg.sample_rate ||
+	       r->cfg.dtx || r->cfg.complexity || r->cfg.fec || r->cfg.spin ||
+	       r->amr.octet_align || r->amr.mode_set || r->amr.mode_second ||
+	       r->amr.mode_next;
+}
+
+/* What is said of a codec goes with its name. */
+static int check_named(const struct endpoint_spec *r, const char *path,
+		       struct cr_err *e)
+{
+	if (r->side.name)
+		return 0;
+	if (codec_use_is_said(&r->side))
+		return cr_fail(e, -EINVAL,
+			       "%scodec: is missing: what is said of a codec "
+			       "goes with its name",
+			       path);
+	if (r->nalso)
+		return cr_fail(e, -EINVAL,
+			       "%scodec: is missing: what is also sent goes "
+			       "with it",
+			       path);
+	return 0;
+}
+
+/* Check the party's codecs. Can the main one be sent in packets of that length?
+ * @path: before the members' names in @e: "a." */
+static int check_endpoint_codecs(struct endpoint_spec *r, const char *path,
+				 struct cr_err *e)
+{
+	struct codec_use sent;
+	char inner[40];
+	int err;
+
+	if (!r->side.name)
+		return 0;
+	err = codec_use_check(&r->side, path, e);
+	for (unsigned i = 0; i < r->nalso && !err; i++) {
+		(void)snprintf(inner, sizeof(inner), "%salso[%u].", path, i);
+		err = codec_use_check(&r->also[i], inner, e);
+	}
+	sent = r->side;
+	return err || !r->ptime ? err
+				: packet_time_set(&sent, r->ptime, path, e);
+}
+
+/* --- what is asked for --- */
+
+static int check_learn(const struct learn_terms *t,
+		       const struct end_names *names, struct cr_err *e)
+{
+	if (t->mode != LEARN_STRICT || t->signalled.ss_family)
+		return 0;
+	return cr_fail(e, -EINVAL,
+		       "%slearn: strict hears %s only, which is missing",
+		       names->path, names->address);
+}
+
+static int check_rtcp_address(const struct sockaddr_storage *rtcp,
+			      const struct sockaddr_storage *address,
+			      const struct end_names *names, struct cr_err *e)
+{
+	if (!rtcp->ss_family || rtcp->ss_family == address->ss_family)
+		return 0;
+	return cr_fail(e, -EINVAL,
+		       "%srtcp_address: goes with %s, and is of the same IP "
+		       "family",
+		       names->path, names->address);
+}
+
+/* May the party be sent to there, by where the packets are sent from? */
+static int check_places(const struct node *n, const struct interface_cfg *from,
+			const struct sockaddr_storage *address,
+			const struct sockaddr_storage *rtcp,
+			const struct end_names *names, struct cr_err *e)
+{
+	char name[48];
+	/* without a place of its own, RTCP goes to the port above RTP */
+	unsigned ports = rtcp->ss_family ? 1 : 2;
+	int err = interface_may_send(from, n->cfg.send_to, address, ports,
+				     names->address, e);
+
+	(void)snprintf(name, sizeof(name), "%srtcp_address", names->path);
+	return err ? err
+		   : interface_may_send(from, n->cfg.send_to, rtcp, 1, name, e);
+}
+
+/* --- opening --- */
+
+/* Settle @r, whose texts stay from then on: into @terms, and *@at, the
+ * interface of an endpoint. */
+static int check_endpoint(struct node *n, struct endpoint_spec *r,
+			  const struct end_names *names,
+			  struct learn_terms *terms, struct interface **at,
+			  struct cr_err *e)
+{
+	struct interface_request request = {
+		.name = r->interface,
+		.to = r->address,
+		.path = names->path,
+		.to_path = names->address,
+	};
+	/* while nobody knows where the party is */
+	static const sa_family_t families[] = {
+		[PARTY_ANY] = AF_UNSPEC,
+		[PARTY_IPV4] = AF_INET,
+		[PARTY_IPV6] = AF_INET6,
+	};
+	int err;
+
+	if (r->learn < 0)
+		r->learn =
+			r->address.ss_family ? LEARN_DELAYED : LEARN_IMMEDIATE;
+	*terms = (struct learn_terms){
+		.mode = (enum learn_mode)r->learn,
+		.signalled = r->address,
+		.ssrc_signalled = r->ssrc != 0,
+		.ssrc = r->ssrc,
+	};
+	err = check_learn(terms, names, e);
+	if (!r->address.ss_family)
+		request.to.ss_family = families[r->family];
+	if (!err)
+		err = check_rtcp_address(&r->rtcp_address, &r->address, names,
+					 e);
+	if (!err)
+		err = check_named(r, names->path, e);
+	if (!err)
+		err = check_endpoint_codecs(r, names->path, e);
+	if (!err)
+		err = interfaces_choose(&n->interfaces, &request, at, e);
+	r->interface = NULL; /* its text is borrowed, and its work is done */
+	return err ? err
+		   : check_places(n, &(*at)->cfg, &r->address, &r->rtcp_address,
+				  names, e);
+}
+
+int node_endpoint_open(struct node *n, const struct endpoint_spec *r,
+		       const struct end_names *names,
+		       struct node_endpoint **out, struct cr_err *e)
+{
+	/* its clocks and SSRC are a conversation's to say */
+	const struct endpoint_rtcp_cfg rtcp = {
+		.mode = r->rtcp < 0 ? ENDPOINT_RTCP_PORT
+				    : (enum endpoint_rtcp_mode)r->rtcp,
+		.use = { node_random_ssrc(), RTP_CLOCK, RTP_CLOCK },
+	};
+	struct endpoint_spec spec = *r;
+	struct learn_terms terms;
+	struct node_endpoint *ep;
+	struct interface *at;
+	int err = node_refuse_short(n, e);
+
+	if (!err)
+		err = check_endpoint(n, &spec, names, &terms, &at, e);
+	if (!err)
+		err = node_endpoint_new(n, at, &terms, &rtcp, &ep, e);
+	if (err)
+		return err;
+	ep->spec = spec;
+	endpoint_hold(ep->endpoint, spec.hold);
+	endpoint_rtcp_set_destination(ep->endpoint, &spec.rtcp_address);
+	ep->id = ++n->last_endpoint;
+	RB_INSERT(node_endpoint_tree, &n->endpoints_by_id, ep);
+	*out = ep;
+	return 0;
+}
+
+struct node_endpoint *node_endpoint_find(struct node *n, uint32_t id)
+{
+	struct node_endpoint key = { .id = id };
+	struct node_endpoint *ep =
+		RB_FIND(node_endpoint_tree, &n->endpoints_by_id, &key);
+
+	return ep && !ep->left ? ep : NULL;
+}
+
+struct node_endpoint *node_endpoint_after(struct node *n, uint32_t id)
+{
+	struct node_endpoint key = { .id = id };
+	struct node_endpoint *ep =
+		RB_NFIND(node_endpoint_tree, &n->endpoints_by_id, &key);
+
+	while (ep && (ep->left || ep->id == id))
+		ep = RB_NEXT(node_endpoint_tree, &n->endpoints_by_id, ep);
+	return ep;
+}
+
+struct node_endpoint *node_endpoint_of_owner(struct node *n, const void *owner)
+{
+	struct node_endpoint *ep;
+
+	RB_FOREACH (ep, node_endpoint_tree, &n->endpoints_by_id)
+		if (ep->owner == owner && !ep->left)
+			return ep;
+	return NULL;
+}
+
+/* --- circles --- */
+
+/*
+ * Packets that come back to where they were heard, by whatever calls of this
+ * node they pass through. One call may send to another's port, as where a
+ * telephone system sends a call through the node twice; a circle is refused
+ * when the address that closes it is named. What is learned, or passes through
+ * other nodes, ends by ENDPOINT_RATE (media/endpoint.h), and with a codec in it
+ * by the quota of what is sent (struct quota).
+ */
+
+/* Calls that a packet may pass through before it is called a circle. */
+#define CALLS_MOST 16u
+
+/* A packet on its way. */
+struct passing {
+	struct node *node;
+	struct sockaddr_storage to;
+	uint32_t ssrc; /* 0: nobody knows */
+};
+
+static bool is_shared(const struct passing *at)
+{
+	struct interface_cfg i = { .advertised = at->node->cfg.rtp_advertised };
+	socklen_t len = sizeof(i.local);
+
+	(void)getsockname(at->node->fd[0], (struct sockaddr *)&i.local, &len);
+	return interface_is_at(&i, at->node->cfg.here, &at->to,
+			       address_port(&i.local), 1);
+}
+
+static const struct node_call *circle_call_at(const struct passing *at)
+{
+	struct node_call *nc;
+
+	RB_FOREACH (nc, node_tree, &at->node->calls)
+		if (nc->in_endpoint &&
+		    node_endpoint_is_at(nc->in_endpoint, &at->to))
+			return nc;
+	if (!at->ssrc || !is_shared(at))
+		return NULL;
+	RB_FOREACH (nc, node_tree, &at->node->calls)
+		if (!node_call_relays(nc) && !node_call_in_endpoint(nc) &&
+		    node_call_settings(nc)->ssrc_in == at->ssrc)
+			return nc;
+	return NULL;
+}
+
+static const struct node_endpoint *endpoint_at(const struct passing *at)
+{
+	const struct node_endpoint *ep = node_endpoint_after(at->node, 0);
+
+	while (ep && !node_endpoint_is_at(ep, &at->to))
+		ep = node_endpoint_after(at->node, ep->id);
+	return ep;
+}
+
+/* The SSRC that leaves from the endpoint of @ep, as far as is known by now. */
+static uint32_t ssrc_to(const struct node_endpoint *ep)
+{
+	const struct conversation *c = ep->conversation;
+	const struct node_call *nc = NULL;
+
+	for (unsigned i = 0; i < 2 && c; i++)
+		if (conversation_stream(c, i) &&
+		    node_call_settings(conversation_stream(c, i))
+				    ->out_endpoint == ep->endpoint)
+			nc = conversation_stream(c, i);
+	return nc ? node_call_settings(nc)->ssrc_out : ep->spec.out_ssrc;
+}
+
+/* Follow it through whoever of ours hears it. False: nobody does. */
+static bool pass_through_call(struct passing *at)
+{
+	const struct node_endpoint *ep = endpoint_at(at);
+	const struct node_call *nc = ep ? NULL : circle_call_at(at);
+
+	if (ep && ep->conversation) {
+		ep = conversation_peer(ep->conversation, ep);
+		if (!ep)
+			return false;
+		(void)destination_read(&ep->endpoint->to, &at->to);
+		at->ssrc = ssrc_to(ep);
+	} else if (nc) {
+		at->to = node_call_settings(nc)->to;
+		at->ssrc = node_call_settings(nc)->ssrc_out;
+	} else {
+		return false;
+	}
+	return at->to.ss_family;
+}
+
+/* Every packet that is sent passes here; most go to hosts that are not ours. */
+static bool may_be_ours(const struct passing *at)
+{
+	const struct interfaces *all = &at->node->interfaces;
+
+	for (unsigned i = 0; i < all->n; i++)
+		if (interface_is_host(&all->one[i].cfg, at->node->cfg.here,
+				      &at->to))
+			return true;
+	return is_shared(at);
+}
+
+/* Is what begins as @at heard at @in_endpoint, or (NULL) as @ssrc, in the end?
+ */
+static bool goes_round(struct passing at,
+		       const struct node_endpoint *in_endpoint, uint32_t ssrc)
+{
+	for (unsigned i = 0; i < CALLS_MOST; i++) {
+		if (!at.to.ss_family || !may_be_ours(&at))
+			return false;
+		if (in_endpoint ? node_endpoint_is_at(in_endpoint, &at.to)
+				: at.ssrc == ssrc && is_shared(&at))
+			return true;
+		if (!pass_through_call(&at))
+			return false;
+	}
+	return true;
+}
+
+int circle_check_endpoint(const struct node_endpoint *ep,
+			  const struct node_endpoint *other,
+			  const struct sockaddr_storage *signalled,
+			  const struct end_names *names, struct cr_err *e)
+{
+	const struct node_endpoint *at =
+		node_endpoint_is_at(ep, signalled) ? ep : NULL;
+	const struct passing first = { .node = ep->node,
+				       .to = *signalled,
+				       .ssrc = ssrc_to(ep) };
+
+	if (!at && other && node_endpoint_is_at(other, signalled))
+		at = other;
+	if (at)
+		return cr_fail(e, -EINVAL,
+			       "%s: is that of endpoint %" PRIu32
+			       ", of the same call: packets would go "
+			       "round. Say where the party itself is",
+			       names->address, at->id);
+	if (!other || !goes_round(first, other, 0))
+		return 0;
+	return cr_fail(e, -EINVAL,
+		       "%s: is that of another call of this node, which leads "
+		       "back to endpoint %" PRIu32
+		       ": packets would go round. Say "
+		       "where the party itself is",
+		       names->address, other->id);
+}
+
+int circle_check_call(struct node *n, const struct stream_cfg *cfg,
+		      const struct node_endpoint *in_endpoint, struct cr_err *e)
+{
+	const struct passing first = { .node = n,
+				       .to = cfg->to,
+				       .ssrc = cfg->ssrc_out };
+
+	if (!goes_round(first, in_endpoint, cfg->ssrc_in))
+		return 0;
+	return cr_fail(e, -EINVAL,
+		       "out.address: leads back to this call: packets would "
+		       "go round. Say where the party itself is");
+}
+
+/* --- changes --- */
+
+/* May the party be heard as @next says, which the change @to has made? */
+static int check_endpoint_hears(const struct node_endpoint *ep,
+				const struct endpoint_spec *to,
+				const struct endpoint_spec *next,
+				const struct end_names *names, struct cr_err *e)
+{
+	const struct learn_terms terms = { .mode = (enum learn_mode)next->learn,
+					   .signalled = next->address };
+	sa_family_t family = ep->interface->cfg.local.ss_family;
+
+	if (to->address.ss_family && to->address.ss_family != family)
+		return cr_fail(e, -EINVAL,
+			       "%s: its endpoint is of the other IP family",
+			       names->address);
+	return check_learn(&terms, names, e);
+}
+
+/* Put what the change @to says into @spec. */
+static void apply_change(struct endpoint_spec *spec,
+			 const struct endpoint_spec *to)
+{
+	if (to->side.name) {
+		spec->side = to->side;
+		memcpy(spec->also, to->also, sizeof(spec->also));
+		spec->nalso = to->nalso;
+		spec->passed = to->passed;
+	}
+	if (to->side.name || to->ptime)
+		spec->ptime = to->ptime;
+	if (to->in_ptime)
+		spec->in_ptime = to->in_ptime;
+	if (to->address.ss_family) {
+		spec->address = to->address;
+		spec->rtcp_address = to->rtcp_address;
+	}
+	if (to->learn >= 0)
+		spec->learn = to->learn;
+	if (to->types.events >= 0) {
+		spec->types.events = to->types.events;
+		spec->types.events_clock = to->types.events_clock;
+		spec->types.more = to->types.more;
+	}
+	if (to->types.noise >= 0)
+		spec->types.noise = to->types.noise;
+	if (to->hold >= 0)
+		spec->hold = to->hold;
+}
+
+int node_endpoint_check_change(struct endpoint_spec *out,
+			       const struct node_endpoint *ep,
+			       const struct endpoint_spec *to,
+			       const struct end_names *names, struct cr_err *e)
+{
+	const struct conversation *c = ep->conversation;
+	const struct node_endpoint *other = c ? conversation_peer(c, ep) : NULL;
+	int err;
+
+	*out = ep->spec;
+	apply_change(out, to);
+	err = check_endpoint_hears(ep, to, out, names, e);
+	if (!err)
+		err = circle_check_endpoint(ep, other, &to->address, names, e);
+	if (!err)
+		err = check_rtcp_address(&to->rtcp_address, &to->address, names,
+					 e);
+	if (!err)
+		err = check_places(ep->node, &ep->interface->cfg, &to->address,
+				   &to->rtcp_address, names, e);
+	if (!err)
+		err = check_named(to, names->path, e);
+	return err ? err : check_endpoint_codecs(out, names->path, e);
+}
+
+void node_endpoint_change(struct node_endpoint *ep,
+			  const struct endpoint_spec *to,
+			  const struct endpoint_spec *next)
+{
+	struct endpoint *of = ep->endpoint;
+	struct learn_terms terms = of->cfg.terms;
+
+	if (next->hold != ep->spec.hold)
+		endpoint_hold(of, next->hold);
+	ep->spec = *next;
+	if (endpoint_spec_hears(to)) {
+		terms.mode = (enum learn_mode)next->learn;
+		terms.signalled = next->address;
+		endpoint_again(of, &terms);
+	}
+	endpoint_rtcp_set_destination(of, &next->rtcp_address);
+}
+
+void node_endpoint_info(const struct node_endpoint *ep,
+			struct node_endpoint_info *out)
+{
+	struct endpoint *of = ep->endpoint;
+	unsigned long long count[LEARN_NCOUNTERS];
+
+	learn_counts(&of->learn, count);
+	*out = (struct node_endpoint_info){
+		.id = ep->id,
+		.interface = ep->interface->cfg.name,
+		.packets = count[LEARN_COUNTER_accepted],
+		.wrong_source = count[LEARN_COUNTER_foreign_address],
+		.wrong_ssrc = count[LEARN_COUNTER_foreign_ssrc],
+		.probation = count[LEARN_COUNTER_waiting],
+		.ssrc_changes = count[LEARN_COUNTER_ssrc_changes],
+		.address_changes = count[LEARN_COUNTER_address_changes],
+		.hold = ep->spec.hold,
+		.call = ep->conversation ? conversation_id(ep->conversation)
+					 : 0,
+		.codec = ep->spec.side.name,
+		.mode = ep->spec.side.mode,
+		.ptime = ep->spec.ptime,
+		.in_ptime = ep->spec.in_ptime,
+	};
+	node_endpoint_address(ep, out->address, sizeof(out->address));
+	(void)destination_read(&of->to, &out->to);
+	(void)payload_unknown_text(&of->unknown, out->unknown,
+				   sizeof(out->unknown));
+	node_rtcp_report(of, of, false, &out->rtcp);
 }

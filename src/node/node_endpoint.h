@@ -1,16 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Endpoints of a node: an endpoint (media/endpoint.h) with its ports at an
- * interface, from opening the sockets to closing them. Control thread.
+ * Endpoints of a node, as control has them: an endpoint (media/endpoint.h) with
+ * its ports at an interface, what signalling said of it, and who has it.
+ *
+ * An endpoint that was opened by itself (endpoint.open) is heard from then on:
+ * its party's address and SSRC are learned and the packets counted. A
+ * conversation may have it, one after the other, until it is closed. One that a
+ * conversation, or a stream of call.start, has opened ends with that.
+ *
+ * Control thread.
  */
 #ifndef NODE_NODE_ENDPOINT_H
 #define NODE_NODE_ENDPOINT_H
 
-#include "media/endpoint.h"
-#include "node/interfaces.h"
+#include <bsd/sys/tree.h>
 
-struct node;
+#include "media/endpoint.h"
+#include "node/info.h"
+#include "node/interfaces.h"
+#include "node/requests.h"
+
+struct conversation;
 struct endpoint_rtcp_cfg;
+struct node;
+struct stream_cfg;
 
 struct node_endpoint {
 	struct endpoint *endpoint; /**< owned */
@@ -18,36 +31,105 @@ struct node_endpoint {
 	struct port_pair ports;
 	struct node *node;
 	struct rcu_later rcu;
+	/** Clients name it so. 0: of a stream of call.start, which nobody
+	 * names; it has no spec then, and is in no tree. */
+	uint32_t id;
+	RB_ENTRY(node_endpoint) by_id;
+	/** As it was asked for, and has been changed since. Texts are static;
+	 * the interface is no part of it. */
+	struct endpoint_spec spec;
+	void *owner; /**< the session; the user's                    */
+	bool opened; /**< by itself: no conversation ends it         */
+	bool left;   /**< nobody hears it any more                   */
+	struct conversation *conversation; /**< that has it, or NULL       */
+	unsigned holders; /**< whose streams may still use it */
 };
 
-/** Open @ep, which is zeroed memory of its own, or the first member of such, at
- * @i, for a party of which @terms are known, and hear it; with RTCP as @rtcp
- * says, whose socket, interval and random numbers are chosen here (NULL: none).
- * 0; -EMFILE, -ENFILE, -EADDRINUSE (no descriptor or port; some descriptors are
- * kept for control), -ENOMEM, -errno, with @e, and @ep is freed. */
-int node_endpoint_open(struct node_endpoint *ep, struct node *n,
-		       struct interface *i, const struct learn_terms *terms,
-		       const struct endpoint_rtcp_cfg *rtcp, struct cr_err *e);
+RB_HEAD(node_endpoint_tree, node_endpoint);
 
-/** Hear it no more. Receivers let go of it within a grace period. */
+/** Of a request that is about one end. */
+extern const struct end_names endpoint_own_names;
+
+/** Does @r say how a codec is used? */
+bool codec_use_is_said(const struct codec_use *r);
+
+/* --- life --- */
+
+/** Open an endpoint at @i, for a party of which @terms are known, and hear it;
+ * with RTCP as @rtcp says, whose socket, interval and random numbers are chosen
+ * here (NULL: none). 0; -EMFILE, -ENFILE, -EADDRINUSE (no descriptor or port;
+ * some descriptors are kept for control), -ENOMEM, -errno, with @e. */
+int node_endpoint_new(struct node *n, struct interface *i,
+		      const struct learn_terms *terms,
+		      const struct endpoint_rtcp_cfg *rtcp,
+		      struct node_endpoint **out, struct cr_err *e);
+/** The same by @spec, and give it an id. Also -EINVAL (what @spec says). */
+int node_endpoint_open(struct node *n, const struct endpoint_spec *spec,
+		       const struct end_names *names,
+		       struct node_endpoint **out, struct cr_err *e);
+
+/** The conversation @c, or (NULL) a stream of call.start, has it from now on;
+ * nobody else may have it. */
+void node_endpoint_join(struct node_endpoint *ep, struct conversation *c);
+/** That one is ending: nobody listens to it any more. */
 void node_endpoint_leave(struct node_endpoint *ep);
-
-/** Close the ports and free an endpoint that nobody has any more. NULL is fine.
- * Any thread. */
-void node_endpoint_free(struct node_endpoint *ep);
-
-/** Free one that was left, a grace period later. Nobody sends from it. */
-void node_endpoint_free_later(struct node_endpoint *ep);
-
-/** Leave, and free it later. Nobody listens to it, or sends from it. */
+/** The last stream that had it has gone, a grace period after it was left. @ep
+ * may be freed. */
+void node_endpoint_release(struct node_endpoint *ep);
+/** It has fed no stream: leave and release it. */
 void node_endpoint_discard(struct node_endpoint *ep);
+
+/** Close one that was opened by itself. 0; or -EBUSY with @e: a conversation
+ * has it. */
+int node_endpoint_close(struct node_endpoint *ep, struct cr_err *e);
+/** Its owner has gone: close it; if a conversation has it, when that ends. */
+void node_endpoint_disown(struct node_endpoint *ep);
+/** Close all that no conversation has. Freed a grace period later. */
+void node_endpoint_close_all(struct node *n);
+
+/* --- changes --- */
+
+/** Apply the change @to to a copy of @ep's spec: @out. 0, or -EINVAL with @e.
+ */
+int node_endpoint_check_change(struct endpoint_spec *out,
+			       const struct node_endpoint *ep,
+			       const struct endpoint_spec *to,
+			       const struct end_names *names, struct cr_err *e);
+/** A new offer or answer, @to, makes @next of @ep. Its conversation, if there
+ * is one, has taken what the party speaks. */
+void node_endpoint_change(struct node_endpoint *ep,
+			  const struct endpoint_spec *to,
+			  const struct endpoint_spec *next);
+
+/** Do packets that go from @ep to @signalled come back to @ep, or to @other,
+ * which it sends for (NULL: nobody)? 0, or -EINVAL with @e. */
+int circle_check_endpoint(const struct node_endpoint *ep,
+			  const struct node_endpoint *other,
+			  const struct sockaddr_storage *signalled,
+			  const struct end_names *names, struct cr_err *e);
+/** Do packets of the call @cfg come back to where it is heard: at @in_endpoint,
+ * or (NULL) at the shared port? 0, or -EINVAL with @e. */
+int circle_check_call(struct node *n, const struct stream_cfg *cfg,
+		      const struct node_endpoint *in_endpoint,
+		      struct cr_err *e);
+
+/* --- look-up --- */
+
+/** The one with this id, unless it is ending, or NULL. */
+struct node_endpoint *node_endpoint_find(struct node *n, uint32_t id);
+/** The first one with an id above @id that is not ending, or NULL: walks in
+ * order of id. */
+struct node_endpoint *node_endpoint_after(struct node *n, uint32_t id);
+/** The first one of @owner, or NULL. */
+struct node_endpoint *node_endpoint_of_owner(struct node *n, const void *owner);
 
 /** Is @a one of its ports, as we or others see it? */
 bool node_endpoint_is_at(const struct node_endpoint *ep,
 			 const struct sockaddr_storage *a);
-
 /** The address that its party sends to, from outside: "192.0.2.1:30000". */
 void node_endpoint_address(const struct node_endpoint *ep, char *buf,
 			   size_t size);
+void node_endpoint_info(const struct node_endpoint *ep,
+			struct node_endpoint_info *out);
 
 #endif

@@ -19,7 +19,6 @@
 #include "node/measuring.h"
 #include "node/node.h"
 #include "node/node_endpoint.h"
-#include "node/party.h"
 #include "recovery/recovery.h"
 
 RB_HEAD(node_tree, node_call);
@@ -57,7 +56,7 @@ struct node_call {
 	cr_ns started_utc;		/**< CLOCK_REALTIME */
 	cr_ns recorded;			/**< last, by then; 0: not yet */
 	struct node_top_sample was, is; /**< at n->top_at[]; zero: not yet */
-	/** Its own; NULL: the shared port, or an endpoint of ... */
+	/** Of its own (call.start); NULL: the shared port, or one of ... */
 	struct node_endpoint *in_endpoint;
 	struct conversation *conversation; /**< ... this one, or NULL */
 	struct node *node;
@@ -168,7 +167,7 @@ struct node {
 	struct endpoints endpoints;
 	uint32_t last_endpoint;
 	struct conversation_tree conversations; /**< by id, ending ones too */
-	struct party_tree parties;		/**< by id, also those left */
+	struct node_endpoint_tree endpoints_by_id; /**< also those left */
 	struct costs *costs;
 	struct measuring *measuring;
 	struct live *live;
@@ -403,9 +402,9 @@ void conversation_names(const struct conversation *of, struct node_record *r);
 /** The number of @nc among the streams of @of. */
 unsigned conversation_number(const struct conversation *of,
 			     const struct node_call *nc);
-/** The party of @of other than @p. */
-struct party *conversation_peer(const struct conversation *of,
-				const struct party *p);
+/** The endpoint of @of other than @ep. */
+struct node_endpoint *conversation_peer(const struct conversation *of,
+					const struct node_endpoint *ep);
 /** The stream of @of other than @nc, or NULL. */
 struct node_call *conversation_other(const struct conversation *of,
 				     const struct node_call *nc);

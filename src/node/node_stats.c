@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "base/descriptors.h"
 #include "cr/promise.h"
+#include "media/endpoint_rtcp.h"
 #include "node/info.h"
 #include "node/node_impl.h"
 
@@ -563,6 +564,84 @@ void node_top_rates(const struct node_call *nc, struct node_top_rates *out)
 		.load = (double)(b->busy - a->busy) / ns,
 		.delay = done ? (cr_ns)((b->delay - a->delay) / done) : 0,
 	};
+}
+
+/* --- RTCP --- */
+
+void node_rtcp_report(struct endpoint *in_endpoint,
+		      struct endpoint *out_endpoint, bool last,
+		      struct node_rtcp_info *out)
+{
+	struct endpoint_rtcp_info far = { 0 };
+
+	*out = (struct node_rtcp_info){ 0 };
+	if (in_endpoint && in_endpoint->rtcp)
+		endpoint_rtcp_report(in_endpoint, last, &out->leads);
+	if (out_endpoint && out_endpoint->rtcp)
+		endpoint_rtcp_report(out_endpoint, last, &far);
+	/* What a stream's listener reports is heard by the endpoint that it is
+	 * sent from. */
+	out->leads.reports = far.reports;
+	out->leads.lost_share = far.lost_share;
+	out->leads.lost_mean = far.lost_mean;
+	out->leads.lost_total = far.lost_total;
+	out->leads.far_jitter = far.far_jitter;
+	out->leads.round_trips = far.round_trips;
+	out->leads.rtt = far.rtt;
+	out->leads.rtt_mean = far.rtt_mean;
+	out->leads.rtt_min = far.rtt_min;
+	out->leads.rtt_max = far.rtt_max;
+	if ((in_endpoint && in_endpoint->rtcp) ||
+	    (out_endpoint && out_endpoint->rtcp))
+		out->is = &out->leads;
+}
+
+void node_call_rtcp(const struct node_call *nc, bool last,
+		    struct node_rtcp_info *out)
+{
+	struct endpoint *endpoint[2] = { NULL, NULL };
+
+	if (nc->conversation)
+		conversation_rtcp(nc->conversation, nc, endpoint);
+	else if (nc->in_endpoint)
+		endpoint[0] = endpoint[1] = nc->in_endpoint->endpoint;
+	node_rtcp_report(endpoint[0], endpoint[1], last, out);
+}
+
+void node_rtcp_histograms(const struct node *n, struct histogram *round_trip,
+			  struct histogram *jitter)
+{
+	memset(round_trip, 0, sizeof(*round_trip));
+	memset(jitter, 0, sizeof(*jitter));
+	for (unsigned i = 0; i < receivers_count(n->receivers); i++) {
+		const struct endpoint_rtcp_sums *s =
+			rx_rtcp(receivers_at(n->receivers, i));
+
+		histogram_merge(round_trip, &s->round_trip);
+		histogram_merge(jitter, &s->jitter);
+	}
+}
+
+void node_rtcp_stats(const struct node *n, struct node_rtcp_stats *out)
+{
+	static struct histogram round_trip, jitter; /* 15 KiB each */
+
+	*out = (struct node_rtcp_stats){ 0 };
+	for (unsigned i = 0; i < receivers_count(n->receivers); i++) {
+		const struct endpoint_rtcp_sums *s =
+			rx_rtcp(receivers_at(n->receivers, i));
+
+		out->sent +=
+			atomic_load_explicit(&s->sent, memory_order_relaxed);
+		out->reports +=
+			atomic_load_explicit(&s->reports, memory_order_relaxed);
+		out->lost += (double)atomic_load_explicit(
+				     &s->lost_256, memory_order_relaxed) /
+			     256;
+	}
+	node_rtcp_histograms(n, &round_trip, &jitter);
+	histogram_summarise(&round_trip, &out->round_trip);
+	histogram_summarise(&jitter, &out->jitter);
 }
 
 /* --- the first of them --- */

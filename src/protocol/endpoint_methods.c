@@ -7,15 +7,15 @@
 #include <inttypes.h>
 
 #include "node/conversation.h"
-#include "node/party.h"
+#include "node/node_endpoint.h"
 #include "protocol/field_json.h"
 #include "protocol/tables/endpoint_fields.h"
 
-static json_t *endpoint_json(const struct party *p)
+static json_t *endpoint_json(const struct node_endpoint *ep)
 {
 	struct node_endpoint_info info;
 
-	party_endpoint_info(p, &info);
+	node_endpoint_info(ep, &info);
 	return field_write(endpoint_info_fields, &info);
 }
 
@@ -25,7 +25,7 @@ json_t *method_endpoint_open(void *arg, struct rpc_peer *peer,
 	struct service *sv = arg;
 	struct session *s = session_of(peer, err);
 	struct endpoint_open_request ask = { 0 };
-	struct party *p;
+	struct node_endpoint *ep;
 	int ret;
 
 	if (!s)
@@ -34,30 +34,32 @@ json_t *method_endpoint_open(void *arg, struct rpc_peer *peer,
 		return NULL;
 	if (!request_begins(sv, err))
 		return NULL;
-	ret = party_open(sv->node, &ask.end, &party_own_names, &p, &err->why);
+	ret = node_endpoint_open(sv->node, &ask.end, &endpoint_own_names, &ep,
+				 &err->why);
 	if (ret)
 		return request_refuse(err, request_code(ret));
-	p->opened = true;
-	p->owner = ask.keep ? NULL : s;
-	return endpoint_json(p);
+	ep->opened = true;
+	ep->owner = ask.keep ? NULL : s;
+	return endpoint_json(ep);
 }
 
 /* The one with @id, or NULL with @err. */
-static struct party *endpoint_of_id(struct service *sv, uint32_t id,
-				    struct rpc_error *err)
+static struct node_endpoint *endpoint_of_id(struct service *sv, uint32_t id,
+					    struct rpc_error *err)
 {
-	struct party *p = party_find(sv->node, id);
+	struct node_endpoint *ep = node_endpoint_find(sv->node, id);
 
-	if (!p) {
+	if (!ep) {
 		(void)cr_fail(&err->why, 0, "there is no endpoint %" PRIu32,
 			      id);
 		err->code = RPC_NO_SUCH_CALL;
 	}
-	return p;
+	return ep;
 }
 
-static struct party *endpoint_named(struct service *sv, const json_t *params,
-				    struct rpc_error *err)
+static struct node_endpoint *endpoint_named(struct service *sv,
+					    const json_t *params,
+					    struct rpc_error *err)
 {
 	struct endpoint_reference which;
 
@@ -69,24 +71,24 @@ static struct party *endpoint_named(struct service *sv, const json_t *params,
 json_t *method_endpoint_query(void *arg, struct rpc_peer *peer,
 			      const json_t *params, struct rpc_error *err)
 {
-	const struct party *p = endpoint_named(arg, params, err);
+	const struct node_endpoint *ep = endpoint_named(arg, params, err);
 
 	(void)peer;
-	return p ? endpoint_json(p) : NULL;
+	return ep ? endpoint_json(ep) : NULL;
 }
 
 json_t *method_endpoint_close(void *arg, struct rpc_peer *peer,
 			      const json_t *params, struct rpc_error *err)
 {
-	struct party *p = endpoint_named(arg, params, err);
+	struct node_endpoint *ep = endpoint_named(arg, params, err);
 	json_t *o;
 	int ret;
 
 	(void)peer;
-	if (!p)
+	if (!ep)
 		return NULL;
-	o = endpoint_json(p);
-	ret = party_close(p, &err->why);
+	o = endpoint_json(ep);
+	ret = node_endpoint_close(ep, &err->why);
 	if (!ret)
 		return o;
 	json_decref(o);
@@ -99,13 +101,13 @@ static json_t *change_endpoint(struct service *sv,
 			       struct rpc_error *err)
 {
 	const struct change_spec *spec = &a->spec.change;
-	struct party *p = endpoint_of_id(sv, spec->id, err);
+	struct node_endpoint *ep = endpoint_of_id(sv, spec->id, err);
 	int ret;
 
-	if (!p)
+	if (!ep)
 		return NULL;
-	ret = conversation_change_party(p, &spec->end[0], lacks, &err->why);
-	return ret ? request_wait(ret, err) : endpoint_json(p);
+	ret = conversation_change_party(ep, &spec->end[0], lacks, &err->why);
+	return ret ? request_wait(ret, err) : endpoint_json(ep);
 }
 
 json_t *method_endpoint_change(void *arg, struct rpc_peer *peer,
@@ -120,15 +122,15 @@ json_t *method_endpoint_change(void *arg, struct rpc_peer *peer,
 
 static void *listed_endpoint(struct node *n, uint32_t *id)
 {
-	struct party *p = party_after(n, *id);
+	struct node_endpoint *ep = node_endpoint_after(n, *id);
 
-	*id = p ? party_id(p) : *id;
-	return p;
+	*id = ep ? ep->id : *id;
+	return ep;
 }
 
 static void describe_endpoint(void *one, void *item)
 {
-	party_endpoint_info(one, item);
+	node_endpoint_info(one, item);
 }
 
 json_t *method_endpoint_list(void *arg, struct rpc_peer *peer,

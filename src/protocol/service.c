@@ -19,7 +19,7 @@
 
 #include "base/clock.h"
 #include "base/descriptors.h"
-#include "node/party.h"
+#include "node/node_endpoint.h"
 #include "node/info.h"
 #include "observe/line_file.h"
 #include "observe/log.h"
@@ -116,13 +116,13 @@ static void end_calls(const struct session *s)
 
 static void session_end(struct session *s)
 {
-	struct party *p;
+	struct node_endpoint *ep;
 
 	s->over = true;
 	if (s->calls)
 		end_calls(s);
-	while ((p = party_of_owner(s->service->node, s)))
-		party_disown(p);
+	while ((ep = node_endpoint_of_owner(s->service->node, s)))
+		node_endpoint_disown(ep);
 	if (!s->calls)
 		session_free(s);
 }
@@ -207,8 +207,9 @@ static bool peer_idle(void *arg, const struct rpc_peer *peer)
 	const struct session *s = peer->owner;
 
 	(void)arg;
-	return !s || (!s->calls && !party_of_owner(s->service->node, s) &&
-		      !converter_has(node_converter(s->service->node), s->id));
+	return !s ||
+	       (!s->calls && !node_endpoint_of_owner(s->service->node, s) &&
+		!converter_has(node_converter(s->service->node), s->id));
 }
 
 static void peer_gone(void *arg, struct rpc_peer *peer, const char *reason)
@@ -266,7 +267,7 @@ bool session_resume(struct session *to, const char *id)
 	struct session *old = session_named(sv, id);
 	struct node_call *nc;
 	uint32_t after = 0;
-	struct party *p;
+	struct node_endpoint *ep;
 
 	if (!old || old == to)
 		return old;
@@ -284,8 +285,8 @@ bool session_resume(struct session *to, const char *id)
 		if (node_call_owner(nc) == old)
 			node_call_set_owner(nc, to);
 	}
-	while ((p = party_of_owner(sv->node, old)))
-		p->owner = to;
+	while ((ep = node_endpoint_of_owner(sv->node, old)))
+		ep->owner = to;
 	converter_pass(node_converter(sv->node), to->id, old->id);
 	to->calls += old->calls;
 	memcpy(to->id, old->id, sizeof(to->id));

@@ -234,17 +234,16 @@ static void what_no_call_has_counted_is_in_the_sums(void **state)
 	const struct fixture_options o = { .workers = 1 };
 	struct sockaddr_storage to;
 	struct node_stats stats;
-	struct node_endpoint *l = calloc(1, sizeof(*l));
+	struct node_endpoint *l;
 	char text[64];
 	struct cr_err e = { "" };
 	struct node_fixture r;
 
 	fixture_open(&r, &o);
-	assert_non_null(l);
-	assert_int_equal(node_endpoint_open(l, r.node,
-					    &r.node->interfaces.one[0], &terms,
-					    NULL, &e),
+	assert_int_equal(node_endpoint_new(r.node, &r.node->interfaces.one[0],
+					   &terms, NULL, &l, &e),
 			 0);
+	node_endpoint_join(l, NULL);
 	node_endpoint_address(l, text, sizeof(text));
 	assert_int_equal(address_parse(text, &to), 0);
 	node_endpoint_leave(l);
@@ -253,7 +252,7 @@ static void what_no_call_has_counted_is_in_the_sums(void **state)
 		assert_int_equal(sendto(r.fd, text, 12, 0, (void *)&to,
 					address_length(&to)),
 				 12);
-	node_endpoint_free(l);
+	node_endpoint_release(l);
 	node_stats(r.node, &stats);
 	/* the receiver may leave the port a moment later: it drops, too */
 	assert_int_equal(stats.rx.no_listener, stats.rx.packets);

@@ -30,7 +30,7 @@ static uint32_t next_of(const struct expected *x, uint32_t id)
 
 /* --- endpoints --- */
 
-static struct party *open_endpoint(struct node_fixture *r)
+static struct node_endpoint *open_endpoint(struct node_fixture *r)
 {
 	const struct endpoint_spec request = {
 		.side = { .pt = CODEC_PT_UNSAID },
@@ -39,20 +39,20 @@ static struct party *open_endpoint(struct node_fixture *r)
 		.reception = { .fill = -1 },
 	};
 	struct cr_err e = { "" };
-	struct party *p;
+	struct node_endpoint *ep;
 
-	if (party_open(r->node, &request, &party_own_names, &p, &e))
+	if (node_endpoint_open(r->node, &request, &endpoint_own_names, &ep, &e))
 		fail_msg("%s", e.text);
-	p->opened = true;
-	return p;
+	ep->opened = true;
+	return ep;
 }
 
 static void endpoint_comes(struct node_fixture *r, struct expected *x)
 {
-	struct party *p = open_endpoint(r);
+	struct node_endpoint *ep = open_endpoint(r);
 
-	assert_int_equal(party_id(p), x->last + 1);
-	x->at[++x->last] = p;
+	assert_int_equal(ep->id, x->last + 1);
+	x->at[++x->last] = ep;
 }
 
 static void endpoint_goes(struct expected *x, uint32_t id)
@@ -60,18 +60,18 @@ static void endpoint_goes(struct expected *x, uint32_t id)
 	struct cr_err e;
 
 	if (x->at[id])
-		assert_int_equal(party_close(x->at[id], &e), 0);
+		assert_int_equal(node_endpoint_close(x->at[id], &e), 0);
 	x->at[id] = NULL;
 }
 
 static void assert_endpoint(struct node_fixture *r, const struct expected *x,
 			    uint32_t id)
 {
-	const struct party *after = party_after(r->node, id);
+	const struct node_endpoint *after = node_endpoint_after(r->node, id);
 
-	assert_ptr_equal(party_find(r->node, id),
+	assert_ptr_equal(node_endpoint_find(r->node, id),
 			 id <= x->last ? x->at[id] : NULL);
-	assert_int_equal(after ? party_id(after) : 0, next_of(x, id));
+	assert_int_equal(after ? after->id : 0, next_of(x, id));
 }
 
 static void endpoints_are_found_and_in_order(void **state)
@@ -94,7 +94,7 @@ static void endpoints_are_found_and_in_order(void **state)
 	assert_endpoint(&r, &x, UINT32_MAX);
 	for (uint32_t id = 0; (id = next_of(&x, id));)
 		endpoint_goes(&x, id);
-	assert_null(party_after(r.node, 0));
+	assert_null(node_endpoint_after(r.node, 0));
 	fixture_close(&r);
 }
 

@@ -17,7 +17,7 @@
 #include "base/clock.h"
 #include "desk.h"
 #include "ng/ng_service_impl.h"
-#include "node/party.h"
+#include "node/node_endpoint.h"
 #include "patience.h"
 #include "seed.h"
 
@@ -105,10 +105,11 @@ struct sums {
 
 static unsigned parties(void)
 {
-	const struct party *p = party_after(scratch.rig.node, 0);
+	const struct node_endpoint *ep =
+		node_endpoint_after(scratch.rig.node, 0);
 	unsigned n = 0;
 
-	for (; p; p = party_after(scratch.rig.node, party_id(p)))
+	for (; ep; ep = node_endpoint_after(scratch.rig.node, ep->id))
 		n++;
 	return n;
 }
@@ -155,8 +156,8 @@ static void add_side(struct sums *to, const struct ng_side *s)
 	for (unsigned i = 0; i < SDP_LINES_MAX; i++) {
 		if (!s->endpoint[i].id)
 			continue;
-		assert_non_null(
-			party_find(scratch.rig.node, s->endpoint[i].id));
+		assert_non_null(node_endpoint_find(scratch.rig.node,
+						   s->endpoint[i].id));
 		to->endpoints++;
 	}
 }

@@ -135,7 +135,6 @@ static void open_rx(struct rx_fixture *r)
 	assert_int_equal(rx_open(&r->rx, &cfg, &warn, &e), 0);
 	for (unsigned i = 0; i < CALLS; i++) {
 		r->endpoint[i] = endpoint_new(&(struct endpoint_cfg){
-			.id = i + 1,
 			.fd = loopback_socket(NULL),
 			.terms.mode = LEARN_IMMEDIATE,
 		});
