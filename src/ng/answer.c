@@ -179,30 +179,23 @@ void ng_stream_stop(struct node *n, struct ng_stream *s, enum node_end why,
 
 static int begin_conversation(struct node *n, struct ng_dialog *d, unsigned i,
 			      const struct endpoint_spec to[2],
-			      struct node_cost_wait *lacks, struct cr_err *e)
+			      struct node_cost_wait *lacks,
+			      struct conversation_change **change,
+			      struct cr_err *e)
 {
 	struct call_spec r = CALL_SPEC_UNSAID;
-	struct conversation *c;
-	int err = 0;
 
 	r.port = CALL_PORT_EACH;
 	r.label = d->call->id;
-	for (unsigned k = 0; k < 2 && !err; k++) {
+	for (unsigned k = 0; k < 2; k++) {
 		struct node_endpoint *ep =
 			node_endpoint_find(n, d->side[k]->endpoint[i].id);
 
-		if (!ep)
-			return cr_fail(e, -ESRCH,
-				       "an endpoint of it has ended");
-		end_conversation(ep); /* another branch's */
-		r.end[k].endpoint = ep->id;
-		err = conversation_change_party(ep, &to[k], lacks, e);
+		r.end[k].endpoint = d->side[k]->endpoint[i].id;
+		if (ep)
+			end_conversation(ep); /* another branch's */
 	}
-	if (!err)
-		err = conversation_start(n, &r, lacks, &c, e);
-	if (!err)
-		d->stream[i].conversation = conversation_id(c);
-	return err;
+	return conversation_prepare_start(n, &r, to, lacks, change, e);
 }
 
 int ng_stream_prepare(struct node *n, struct ng_dialog *d, unsigned i,
@@ -212,9 +205,17 @@ int ng_stream_prepare(struct node *n, struct ng_dialog *d, unsigned i,
 {
 	struct conversation *c = conversation_of(n, &d->stream[i]);
 
-	*change = NULL;
 	return c ? conversation_prepare(c, to, lacks, change, e)
-		 : begin_conversation(n, d, i, to, lacks, e);
+		 : begin_conversation(n, d, i, to, lacks, change, e);
+}
+
+struct conversation *ng_stream_commit(struct ng_stream *s,
+				      struct conversation_change *change)
+{
+	struct conversation *c = conversation_commit(change);
+
+	s->conversation = conversation_id(c);
+	return c;
 }
 
 void ng_stream_set_early(struct node *n, struct ng_stream *s, bool early)
@@ -428,11 +429,8 @@ static int weigh_answer(struct ng_exchange *x, struct cr_err *e)
 static void undo_answer(struct ng_exchange *x, unsigned end)
 {
 	for (unsigned i = 0; i < end; i++)
-		if (x->carried[i] && x->line[i].change)
+		if (x->carried[i])
 			conversation_cancel(x->line[i].change);
-		else if (x->carried[i])
-			ng_stream_stop(x->w->service->node, &x->d->stream[i],
-				       NODE_END_STOPPED, &proxy);
 }
 
 static void commit_line(struct ng_exchange *x, unsigned i)
@@ -447,8 +445,7 @@ static void commit_line(struct ng_exchange *x, unsigned i)
 
 	ng_release(x->w->service, s); /* it has its share now */
 	if (x->carried[i]) {
-		if (x->line[i].change)
-			conversation_commit(x->line[i].change);
+		c = ng_stream_commit(s, x->line[i].change);
 		ng_stream_set_early(n, s, false);
 		/* An answer can only agree to what was offered (RFC 5761,
 		 * 5.1.1). */
@@ -457,9 +454,7 @@ static void commit_line(struct ng_exchange *x, unsigned i)
 			  (mux & NG_MUX_FAR) && (sdp_line(x->sdp, i)->mux ||
 						 (mux & NG_MUX_SURE)));
 		memcpy(s->spoken, x->line[i].spoken, sizeof(s->spoken));
-		c = conversation_of(n, s);
-		if (c)
-			conversation_set_tags(c, tag, i + 1);
+		conversation_set_tags(c, tag, i + 1);
 		return;
 	}
 	ng_stream_stop(n, s, NODE_END_STOPPED, &proxy);

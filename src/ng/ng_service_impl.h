@@ -58,7 +58,7 @@ struct ng_exchange {
 		 * to the one before */
 		struct ng_offered offered;
 		struct conversation_promise before;
-		/* an answer's: what parties become; NULL: it has begun */
+		/* an answer's: what parties become */
 		struct endpoint_spec to[2];
 		struct conversation_change *change;
 		struct codec_spec spoken[2];
@@ -175,13 +175,16 @@ enum sdp_mode ng_line_mode(const struct sdp_line *line);
 void ng_endpoint_close(struct node *n, struct ng_endpoint *l);
 
 /** Both sides of line @i of @d, in their order, are to be as @to says: the
- * conversation begins, and *@change is NULL, or can go on changed by that with
- * conversation_commit(). 0; with @e -EINVAL, -ENOSPC, ...; -EAGAIN: @lacks has
- * to be known first, then ask again. */
+ * conversation begins or goes on with *@change, by ng_stream_commit(), or it is
+ * undone by conversation_cancel(). 0; with @e -EINVAL, -ENOSPC, ...; -EAGAIN:
+ * @lacks has to be known first, then ask again. */
 int ng_stream_prepare(struct node *n, struct ng_dialog *d, unsigned i,
 		      const struct endpoint_spec to[2],
 		      struct node_cost_wait *lacks,
 		      struct conversation_change **change, struct cr_err *e);
+/** What has been prepared for @s takes effect. Returns its conversation. */
+struct conversation *ng_stream_commit(struct ng_stream *s,
+				      struct conversation_change *change);
 /** The conversation of @s has been answered; or (@early) has begun before that:
  * what comes of a side is passed on until there is an answer. */
 void ng_stream_set_early(struct node *n, struct ng_stream *s, bool early);

@@ -500,8 +500,7 @@ static void begin_early(struct ng_exchange *x, unsigned i)
 	if (!x->carried[i] || !early_specs(x, i, to) ||
 	    ng_stream_prepare(sv->node, x->d, i, to, &sv->lacks, &change, &e))
 		return;
-	if (change)
-		conversation_commit(change);
+	(void)ng_stream_commit(s, change);
 	ng_stream_set_early(sv->node, s, true);
 	ng_release(sv, s);
 }

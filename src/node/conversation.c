@@ -416,6 +416,18 @@ static int note_lacking(int err, const struct conversation_streams *s,
 	return err;
 }
 
+/* What has begun of @c ends as a call does, but nobody is told of a call that
+ * was refused. */
+static void undo_start(struct conversation *c)
+{
+	for (unsigned i = 0; i < 2; i++)
+		if (c->stream[i]) {
+			c->stream[i]->untold = true;
+			c->node->calls_started--;
+		}
+	conversation_stop(c, NODE_END_STOPPED, NULL);
+}
+
 int conversation_begin(struct node *n, struct conversation_streams *s,
 		       const struct call_spec *r, struct conversation **out,
 		       struct cr_err *e)
@@ -446,14 +458,8 @@ int conversation_begin(struct node *n, struct conversation_streams *s,
 		conversation_free(c);
 		return err;
 	}
-	/* One of two streams has begun: it ends as a call does, but nobody is
-	 * told of a call that was refused. */
-	for (unsigned i = 0; i < 2; i++)
-		if (c->stream[i]) {
-			c->stream[i]->untold = true;
-			n->calls_started--;
-		}
-	conversation_stop(c, NODE_END_STOPPED, NULL);
+	/* one of two streams has begun */
+	undo_start(c);
 	return err;
 }
 
@@ -736,6 +742,7 @@ struct conversation_change {
 	struct endpoint_spec to[2], next[2];
 	struct conversation_streams streams;
 	struct node_recode *recode; /* NULL: the streams stay as they are */
+	bool begins;		    /* it has begun for it */
 };
 
 /* By @ch->next. */
@@ -837,20 +844,72 @@ int conversation_prepare(struct conversation *c,
 	return err;
 }
 
-void conversation_commit(struct conversation_change *ch)
+/* What open endpoints will say is put in the place of what they say while the
+ * conversation begins. */
+static int start_changed(struct node *n, const struct call_spec *spec,
+			 struct node_endpoint *const ep[2],
+			 struct conversation_change *ch,
+			 struct node_cost_wait *lacks, struct cr_err *e)
 {
+	const struct endpoint_spec was[2] = { ep[0]->spec, ep[1]->spec };
+	int err;
+
+	for (unsigned i = 0; i < 2; i++)
+		ep[i]->spec = ch->next[i];
+	err = conversation_start(n, spec, lacks, &ch->c, e);
+	for (unsigned i = 0; i < 2; i++)
+		ep[i]->spec = was[i];
+	return err;
+}
+
+int conversation_prepare_start(struct node *n, const struct call_spec *spec,
+			       const struct endpoint_spec to[2],
+			       struct node_cost_wait *lacks,
+			       struct conversation_change **out,
+			       struct cr_err *e)
+{
+	struct conversation_change *ch = calloc(1, sizeof(*ch));
+	struct node_endpoint *ep[2];
+	int err = 0;
+
+	if (!ch)
+		return cr_fail(e, -ENOMEM, "out of memory for a change");
+	ch->begins = true;
+	memcpy(ch->to, to, sizeof(ch->to));
+	for (unsigned i = 0; i < 2 && !err; i++) {
+		ep[i] = node_endpoint_find(n, spec->end[i].endpoint);
+		err = ep[i] ? node_endpoint_check_change(&ch->next[i], ep[i],
+							 &to[i],
+							 &endpoint_own_names, e)
+			    : cr_fail(e, -ESRCH, "an endpoint of it has ended");
+	}
+	if (!err)
+		err = start_changed(n, spec, ep, ch, lacks, e);
+	if (err)
+		free(ch);
+	else
+		*out = ch;
+	return err;
+}
+
+struct conversation *conversation_commit(struct conversation_change *ch)
+{
+	struct conversation *c = ch->c;
+
 	if (ch->recode)
 		commit_streams(ch);
 	for (unsigned i = 0; i < 2; i++)
-		node_endpoint_change(ch->c->endpoint[i], &ch->to[i],
-				     &ch->next[i]);
+		node_endpoint_change(c->endpoint[i], &ch->to[i], &ch->next[i]);
 	free(ch);
+	return c;
 }
 
 void conversation_cancel(struct conversation_change *ch)
 {
 	if (ch->recode)
 		node_recode_cancel(ch->recode);
+	if (ch->begins)
+		undo_start(ch->c);
 	free(ch);
 }
 
@@ -862,7 +921,7 @@ int conversation_change(struct conversation *c,
 	int err = conversation_prepare(c, to, lacks, &ch, e);
 
 	if (!err)
-		conversation_commit(ch);
+		(void)conversation_commit(ch);
 	return err;
 }
 

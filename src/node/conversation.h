@@ -88,7 +88,16 @@ int conversation_prepare(struct conversation *c,
 			 const struct endpoint_spec to[2],
 			 struct node_cost_wait *lacks,
 			 struct conversation_change **out, struct cr_err *e);
-void conversation_commit(struct conversation_change *ch);
+/** As conversation_start(), of two open endpoints that are to be as @to says:
+ * they are as they were until the change. A conversation whose change is
+ * cancelled ends, and nobody is told. */
+int conversation_prepare_start(struct node *n, const struct call_spec *spec,
+			       const struct endpoint_spec to[2],
+			       struct node_cost_wait *lacks,
+			       struct conversation_change **out,
+			       struct cr_err *e);
+/** Returns the conversation. */
+struct conversation *conversation_commit(struct conversation_change *ch);
 void conversation_cancel(struct conversation_change *ch);
 
 /** It has begun before it was agreed on, or (@early false) that is so no more:

@@ -683,6 +683,8 @@ static bool pass_through_call(struct passing *at)
 		if (!ep)
 			return false;
 		(void)destination_read(&ep->endpoint->to, &at->to);
+		if (!at->to.ss_family) /* a call that is about to begin */
+			at->to = ep->spec.address;
 		at->ssrc = ssrc_to(ep);
 	} else if (nc) {
 		at->to = node_call_settings(nc)->to;

@@ -223,6 +223,30 @@ static void check_empty(void)
 
 /* --- the test --- */
 
+/* What is known of the parties, in order of ids. */
+static void known_of_parties(char *out, size_t size)
+{
+	const struct node_endpoint *p =
+		node_endpoint_after(scratch.rig.node, 0);
+	size_t at = 0;
+
+	for (; p; p = node_endpoint_after(scratch.rig.node, p->id)) {
+		const struct endpoint_spec *s = &p->spec;
+		char address[64] = "";
+
+		if (s->address.ss_family)
+			(void)address_text(&s->address, address,
+					   sizeof(address));
+		at += (size_t)snprintf(
+			out + at, size - at,
+			"%u at %s: %s %u+%u %g %g %d %d %d\n", p->id, address,
+			s->side.name ? s->side.name : "", s->side.pt, s->nalso,
+			(double)s->ptime, (double)s->in_ptime, s->learn,
+			s->hold, s->types.events);
+		assert_true(at < size);
+	}
+}
+
 /* What goes on, of all conversations. */
 static void going_on(char *out, size_t size)
 {
@@ -249,17 +273,23 @@ static void going_on(char *out, size_t size)
 static void one_step(uint64_t *seed)
 {
 	static char before[REPLY_MAX], after[REPLY_MAX];
+	static char knew[REPLY_MAX], knows[REPLY_MAX];
 	json_t *reply, *request = asking_request(seed);
 	char *text;
 
-	before[0] = after[0] = '\0';
+	before[0] = after[0] = knew[0] = knows[0] = '\0';
 	going_on(before, sizeof(before));
+	known_of_parties(knew, sizeof(knew));
 	reply = ask(request);
 	text = json_dumps(reply, JSON_COMPACT);
 	going_on(after, sizeof(after));
+	known_of_parties(knows, sizeof(knows));
 	if (strcmp(json_string_value(json_object_get(reply, "result")), "ok") !=
 	    0) {
 		assert_string_equal(after, before);
+		/* it may have opened endpoints, which are behind them */
+		knows[strlen(knew)] = '\0';
+		assert_string_equal(knows, knew);
 		refusals++;
 	}
 	refused_for_room += strstr(text, "--ng-lines ") != NULL ||
