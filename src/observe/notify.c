@@ -14,6 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "observe/store.h"
+
 enum { NOTIFY_MAX = 1024 };
 
 /* A path; or behind '@' a name of the abstract namespace, which begins with a
@@ -74,11 +76,14 @@ int notify_open(struct notify *n, struct cr_err *e)
 	(void)unsetenv("NOTIFY_SOCKET");
 	(void)unsetenv("WATCHDOG_USEC");
 	(void)unsetenv("WATCHDOG_PID");
+	if (store_open(n) && !err)
+		err = cr_fail(e, -ENOMEM, "FDSTORE: out of memory");
 	return err;
 }
 
 void notify_close(struct notify *n)
 {
+	store_free(n);
 	if (n->fd >= 0)
 		(void)close(n->fd);
 	n->fd = -1;

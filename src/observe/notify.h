@@ -15,6 +15,8 @@
 #include "cr/error.h"
 #include "cr/time.h"
 
+struct store;
+
 /** A manager. Zero is not open: see notify_open(). */
 struct notify {
 	int fd; /**< -1: there is none */
@@ -22,17 +24,19 @@ struct notify {
 	socklen_t len;
 	/** The manager wants WATCHDOG=1 at least so often; 0: not at all. */
 	cr_ns watchdog;
+	struct store *store; /**< observe/store.h; NULL: it holds nothing */
 };
 
 /**
- * Read NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID, and take them out of the
- * environment: they are for this process, not for its children. 0, also if no
+ * Read NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID, and what store_open()
+ * reads, and take them out of the environment: they are for this process, not
+ * for its children. 0, also if no
  * manager asks; or -errno with @e, and there is none. While there is one
  * thread.
  */
 int notify_open(struct notify *n, struct cr_err *e);
 
-/** Send no more. */
+/** Send no more, and forget the store. */
 void notify_close(struct notify *n);
 
 /** Send one message: lines of NAME=VALUE. 0, or -errno: it is lost; -EMSGSIZE:

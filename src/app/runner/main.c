@@ -50,6 +50,7 @@
 #include "observe/line_file.h"
 #include "observe/log.h"
 #include "observe/notify.h"
+#include "observe/store.h"
 #include "protocol/service.h"
 #include "rpc/server.h"
 #include "sandbox/sandbox.h"
@@ -74,7 +75,8 @@ struct daemon {
 
 	/* the service manager; notify.fd -1: there is none */
 	struct notify notify;
-	struct event *tick;
+	struct event *tick, *store;
+	cr_ns store_each; /* until what waits for the store is sent again */
 	cr_ns tick_each, status_at; /* between ticks; of the last STATUS= */
 	bool stopping;
 };
@@ -213,6 +215,53 @@ static int notify_ready(struct daemon *d)
 				     d->tick_each % CR_SEC / CR_US };
 	d->tick = event_new(d->base, -1, EV_PERSIST, on_tick, d);
 	return d->tick && !event_add(d->tick, &interval) ? 0 : -ENOMEM;
+}
+
+/* A burst of calls fills the manager's queue, which it reads within
+ * milliseconds; a manager that is started anew takes longer. */
+static void on_store(evutil_socket_t fd, short what, void *arg)
+{
+	struct daemon *d = arg;
+	struct timeval after;
+
+	(void)fd, (void)what;
+	if (!store_retry(&d->notify)) {
+		d->store_each = TICK_MIN;
+		return;
+	}
+	after = (struct timeval){ d->store_each / CR_SEC,
+				  d->store_each % CR_SEC / CR_US };
+	(void)evtimer_add(d->store, &after);
+	d->store_each = cr_ns_min(2 * d->store_each, STATUS_EACH);
+}
+
+static void on_store_waits(void *arg)
+{
+	const struct timeval soon = { 0, TICK_MIN / CR_US };
+	struct daemon *d = arg;
+
+	(void)evtimer_add(d->store, &soon);
+}
+
+static int open_manager(struct daemon *d, struct cr_err *e)
+{
+	int err = notify_open(&d->notify, e);
+
+	if (err)
+		return err;
+	d->store = evtimer_new(d->base, on_store, d);
+	d->store_each = TICK_MIN;
+	store_on_wait(&d->notify, on_store_waits, d);
+	return d->store ? 0 : -ENOMEM;
+}
+
+/* What nobody has taken belongs to calls that are no more. */
+static void close_rest(struct daemon *d)
+{
+	unsigned closed = store_close_rest(&d->notify);
+
+	if (closed)
+		log_event(LOG_WARN, "store-rest", LOG_INT("closed", closed));
 }
 
 /* It ends, and may take @limit for that. */
@@ -621,7 +670,7 @@ static int start_daemon(struct daemon *d, struct cr_err *e)
 					   .taken = true };
 	d->opt.service.config = &d->config;
 	d->opt.service.arg = d;
-	err = notify_open(&d->notify, e);
+	err = open_manager(d, e);
 	if (!err)
 		err = open_hosts(d, e);
 	if (!err)
@@ -639,8 +688,10 @@ static int start_daemon(struct daemon *d, struct cr_err *e)
 		err = open_http(d, e);
 	if (!err)
 		err = open_signals(d);
-	if (!err)
+	if (!err) {
 		keep_from_control(d);
+		close_rest(d);
+	}
 	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
 	return err;
 }
@@ -659,8 +710,8 @@ _Noreturn static void leave_behind(void)
 
 static void stop_daemon(struct daemon *d)
 {
-	struct event *const events[] = { d->term,  d->intr,  d->hup,
-					 d->again, d->hosts, d->tick };
+	struct event *const events[] = { d->term,  d->intr, d->hup,  d->again,
+					 d->hosts, d->tick, d->store };
 	sigset_t old;
 	int err;
 

@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The descriptors that a service manager holds, by name.
+ *
+ * Managers keep no order among descriptors, those of one name included (systemd
+ * passes the last one first). Therefore each has a name of its own here: those
+ * of a pair "a" are "a+0.2" and "a+1.2".
+ *
+ *   put      drop = sent; sent = 0     then the names of @drop are removed, and
+ *   remove   drop = sent; nfd = 0      the descriptors from @sent on are put:
+ *                                      at once, or by store_retry()
+ */
+#define _GNU_SOURCE
+#include "observe/store.h"
+
+#include <bsd/sys/queue.h>
+#include <bsd/sys/tree.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "observe/log.h"
+
+/* SD_LISTEN_FDS_START */
+enum { FIRST_PASSED = 3, PASSED_MAX = 1 << 20 };
+
+/* Descriptors of a name. */
+struct held {
+	RB_ENTRY(held) node;
+	TAILQ_ENTRY(held) wait;
+	bool waits;
+	char name[STORE_NAME_MAX];
+	int fd[STORE_FDS_MAX];	/* the caller's; of @passed: ours */
+	unsigned nfd;		/* the manager should have so many */
+	unsigned sent;		/* of them, it has */
+	unsigned drop, drop_of; /* it had, of so many; they go first */
+	unsigned passed;	/* at the start, and not taken; bits */
+};
+
+RB_HEAD(held_tree, held);
+TAILQ_HEAD(held_queue, held);
+
+struct store {
+	struct held_tree names;
+	struct held_queue waiting;
+	struct store_stats stats;
+	unsigned long max;
+	bool full; /* it has been logged */
+	void (*waits)(void *arg);
+	void *arg;
+};
+
+static int compare_names(const struct held *a, const struct held *b)
+{
+	return strcmp(a->name, b->name);
+}
+
+RB_PROTOTYPE(held_tree, held, node, compare_names)
+RB_GENERATE(held_tree, held, node, compare_names)
+
+static bool name_is_good(const char *name)
+{
+	size_t len = strspn(name, "abcdefghijklmnopqrstuvwxyz"
+				  "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				  "0123456789.-_");
+
+	return len && len < STORE_NAME_MAX && !name[len];
+}
+
+static struct held *find_held(const struct store *s, const char *name)
+{
+	struct held key;
+
+	if (!name_is_good(name))
+		return NULL;
+	(void)snprintf(key.name, sizeof(key.name), "%s", name);
+	return RB_FIND(held_tree, (struct held_tree *)&s->names, &key);
+}
+
+static struct held *have_held(struct store *s, const char *name)
+{
+	struct held *h = find_held(s, name);
+
+	if (h)
+		return h;
+	h = calloc(1, sizeof(*h));
+	if (!h)
+		return NULL;
+	(void)snprintf(h->name, sizeof(h->name), "%s", name);
+	(void)RB_INSERT(held_tree, &s->names, h);
+	s->stats.names++;
+	return h;
+}
+
+static void free_held(struct store *s, struct held *h)
+{
+	if (h->waits) {
+		TAILQ_REMOVE(&s->waiting, h, wait);
+		s->stats.waiting--;
+	}
+	(void)RB_REMOVE(held_tree, &s->names, h);
+	s->stats.names--;
+	free(h);
+}
+
+/* --- to the manager --- */
+
+/* @fd -1: the name is removed. A descriptor is not watched by the manager: an
+ * error at a socket is no reason to close it. */
+static int send_name(const struct notify *n, const char *name, unsigned i,
+		     unsigned of, int fd)
+{
+	char text[STORE_NAME_MAX + 64];
+	struct iovec iov = { .iov_base = text };
+	struct msghdr m = { .msg_name = (void *)&n->to,
+			    .msg_namelen = n->len,
+			    .msg_iov = &iov,
+			    .msg_iovlen = 1 };
+	union {
+		struct cmsghdr head;
+		char space[CMSG_SPACE(sizeof(int))];
+	} rights = { .head = { .cmsg_len = CMSG_LEN(sizeof(int)),
+			       .cmsg_level = SOL_SOCKET,
+			       .cmsg_type = SCM_RIGHTS } };
+	int len = snprintf(text, sizeof(text), "%s\nFDNAME=%s+%u.%u",
+			   fd < 0 ? "FDSTOREREMOVE=1" : "FDSTORE=1\nFDPOLL=0",
+			   name, i, of);
+
+	iov.iov_len = (size_t)len;
+	if (fd >= 0) {
+		memcpy(CMSG_DATA(&rights.head), &fd, sizeof(fd));
+		m.msg_control = &rights;
+		m.msg_controllen = sizeof(rights);
+	}
+	return sendmsg(n->fd, &m, MSG_NOSIGNAL) < 0 ? -errno : 0;
+}
+
+/* 0: the manager has heard all of it. */
+static int send_held(const struct notify *n, struct held *h)
+{
+	int err = 0;
+
+	for (; h->drop && !err; h->drop -= !err)
+		err = send_name(n, h->name, h->drop - 1, h->drop_of, -1);
+	for (; h->sent < h->nfd && !err; h->sent += !err)
+		err = send_name(n, h->name, h->sent, h->nfd, h->fd[h->sent]);
+	return err;
+}
+
+static void wait_for_manager(struct notify *n, struct held *h, int err)
+{
+	struct store *s = n->store;
+
+	s->stats.late++;
+	if (h->waits)
+		return;
+	h->waits = true;
+	TAILQ_INSERT_TAIL(&s->waiting, h, wait);
+	if (s->stats.waiting++)
+		return;
+	log_event(LOG_WARN, "store-waits", LOG_STR("name", h->name),
+		  LOG_STR("why", strerror(-err)));
+	if (s->waits)
+		s->waits(s->arg);
+}
+
+/* What has to wait does, behind others that wait. */
+static void pass_on(struct notify *n, struct held *h)
+{
+	int err = n->store->stats.waiting ? -EAGAIN : send_held(n, h);
+
+	if (err)
+		wait_for_manager(n, h, err);
+	else if (!h->nfd)
+		free_held(n->store, h);
+}
+
+bool store_retry(struct notify *n)
+{
+	struct store *s = n->store;
+	struct held *h;
+
+	if (!s || !s->stats.waiting)
+		return false;
+	while ((h = TAILQ_FIRST(&s->waiting)) && !send_held(n, h)) {
+		TAILQ_REMOVE(&s->waiting, h, wait);
+		h->waits = false;
+		s->stats.waiting--;
+		if (!h->nfd)
+			free_held(s, h);
+	}
+	if (!h)
+		log_event(LOG_INFO, "store-goes-on",
+			  LOG_INT("late", s->stats.late));
+	return h != NULL;
+}
+
+/* --- by name --- */
+
+static void close_passed(struct held *h)
+{
+	for (unsigned i = 0; i < STORE_FDS_MAX; i++)
+		if (h->passed & 1u << i)
+			(void)close(h->fd[i]);
+	h->passed = 0;
+}
+
+/* What the manager has of @h goes. Nothing is put before all has gone. */
+static void forget_sent(struct held *h)
+{
+	close_passed(h);
+	if (!h->sent)
+		return;
+	h->drop = h->sent;
+	h->drop_of = h->nfd;
+	h->sent = 0;
+}
+
+int store_put(struct notify *n, const char *name, const int *fd, unsigned nfd)
+{
+	struct store *s = n->store;
+	struct held *h;
+
+	if (!s)
+		return 0;
+	if (!name_is_good(name) || !nfd || nfd > STORE_FDS_MAX)
+		return -EINVAL;
+	h = find_held(s, name);
+	if (s->stats.held + nfd > s->max + (h ? h->nfd : 0)) {
+		s->stats.refused++;
+		if (!s->full)
+			log_event(LOG_WARN, "store-full",
+				  LOG_INT("descriptors", s->stats.held),
+				  LOG_INT("limit", s->max),
+				  LOG_STR("why",
+					  "FileDescriptorStoreMax= allows no "
+					  "more"));
+		s->full = true;
+		return -ENOSPC;
+	}
+	s->full = false;
+	h = have_held(s, name);
+	if (!h)
+		return -ENOMEM;
+	s->stats.held += nfd - h->nfd;
+	forget_sent(h);
+	h->nfd = nfd;
+	memcpy(h->fd, fd, nfd * sizeof(*fd));
+	pass_on(n, h);
+	return 0;
+}
+
+void store_remove(struct notify *n, const char *name)
+{
+	struct store *s = n->store;
+	struct held *h = s ? find_held(s, name) : NULL;
+
+	if (!h)
+		return;
+	s->stats.held -= h->nfd;
+	forget_sent(h);
+	h->nfd = 0;
+	pass_on(n, h);
+}
+
+int store_take(struct notify *n, const char *name, int *fd, unsigned nfd)
+{
+	struct held *h = n->store ? find_held(n->store, name) : NULL;
+
+	if (!h || !h->passed || h->nfd > nfd || h->passed != (1u << h->nfd) - 1)
+		return 0;
+	memcpy(fd, h->fd, h->nfd * sizeof(*fd));
+	h->passed = 0;
+	return (int)h->nfd;
+}
+
+void store_each(struct notify *n, void (*each)(void *arg, const char *name),
+		void *arg)
+{
+	struct held *h, *next;
+
+	if (n->store)
+		RB_FOREACH_SAFE (h, held_tree, &n->store->names, next)
+			if (h->passed)
+				each(arg, h->name);
+}
+
+unsigned store_close_rest(struct notify *n)
+{
+	struct held *h, *next;
+	unsigned before;
+
+	if (!n->store)
+		return 0;
+	before = n->store->stats.held;
+	RB_FOREACH_SAFE (h, held_tree, &n->store->names, next)
+		if (h->passed)
+			store_remove(n, h->name);
+	return before - n->store->stats.held;
+}
+
+/* --- at the start --- */
+
+static unsigned long read_number(const char *name)
+{
+	const char *text = getenv(name);
+	char *end;
+	unsigned long value;
+
+	if (!text || *text < '0' || *text > '9')
+		return 0;
+	errno = 0;
+	value = strtoul(text, &end, 10);
+	return errno || *end ? 0 : value;
+}
+
+/* @text: "name+0.2", of @len bytes. What others have put, as a socket unit, is
+ * nobody's here. */
+static int keep_passed(struct store *s, const char *text, size_t len, int fd)
+{
+	char name[STORE_NAME_MAX];
+	struct held *h;
+	unsigned i, of;
+	int end = 0;
+
+	(void)snprintf(name, sizeof(name), "%.*s",
+		       len < sizeof(name) ? (int)len : (int)sizeof(name), text);
+	if (sscanf(text, "%*[^+:]+%1u.%1u%n", &i, &of, &end) != 2 ||
+	    (size_t)end != len || !of || of > STORE_FDS_MAX || i >= of)
+		return -EINVAL;
+	name[strcspn(name, "+")] = '\0';
+	if (!name_is_good(name))
+		return -EINVAL;
+	h = have_held(s, name);
+	if (!h)
+		return -ENOMEM;
+	if (h->passed & 1u << i || (h->nfd && h->nfd != of))
+		return -EEXIST;
+	h->passed |= 1u << i;
+	h->fd[i] = fd;
+	s->stats.held += of - h->nfd;
+	h->nfd = h->sent = of;
+	return 0;
+}
+
+static void read_passed(struct store *s)
+{
+	const char *names = getenv("LISTEN_FDNAMES");
+	unsigned long n = read_number("LISTEN_FDS");
+
+	if (read_number("LISTEN_PID") != (unsigned long)getpid() ||
+	    n > PASSED_MAX)
+		return;
+	for (int fd = FIRST_PASSED; n--; fd++) {
+		size_t len = names ? strcspn(names, ":") : 0;
+
+		if (fcntl(fd, F_SETFD, FD_CLOEXEC))
+			continue;
+		if (!s || keep_passed(s, names ? names : "", len, fd))
+			(void)close(fd);
+		if (names)
+			names += len + (names[len] == ':');
+	}
+}
+
+int store_open(struct notify *n)
+{
+	unsigned long max = n->fd < 0 ? 0 : read_number("FDSTORE");
+
+	n->store = max ? calloc(1, sizeof(*n->store)) : NULL;
+	if (n->store) {
+		n->store->max = max;
+		RB_INIT(&n->store->names);
+		TAILQ_INIT(&n->store->waiting);
+	}
+	read_passed(n->store);
+	(void)unsetenv("LISTEN_PID");
+	(void)unsetenv("LISTEN_FDS");
+	(void)unsetenv("LISTEN_FDNAMES");
+	(void)unsetenv("FDSTORE");
+	return max && !n->store ? -ENOMEM : 0;
+}
+
+void store_free(struct notify *n)
+{
+	struct held *h, *next;
+
+	if (!n->store)
+		return;
+	RB_FOREACH_SAFE (h, held_tree, &n->store->names, next) {
+		close_passed(h);
+		free_held(n->store, h);
+	}
+	free(n->store);
+	n->store = NULL;
+}
+
+bool store_on(const struct notify *n)
+{
+	return n->store != NULL;
+}
+
+void store_on_wait(struct notify *n, void (*waits)(void *arg), void *arg)
+{
+	if (!n->store)
+		return;
+	n->store->waits = waits;
+	n->store->arg = arg;
+}
+
+void store_stats(const struct notify *n, struct store_stats *s)
+{
+	*s = n->store ? n->store->stats : (struct store_stats){ 0 };
+}

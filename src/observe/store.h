@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Descriptors that outlive the process: the service manager holds them
+ * (systemd with FileDescriptorStoreMax=, or codec-runner --supervise) and
+ * passes them to the next process that it starts. sd_pid_notify_with_fds(3) and
+ * sd_listen_fds(3) document the protocol.
+ *
+ * Nothing here blocks: what the manager does not take at once waits here, and
+ * is sent again by store_retry(). Without a store all of it does nothing.
+ *
+ * Thread rule: the control thread.
+ */
+#ifndef OBSERVE_STORE_H
+#define OBSERVE_STORE_H
+
+#include <stdbool.h>
+
+#include "observe/notify.h"
+
+enum {
+	STORE_FDS_MAX = 8,  /**< descriptors of one name */
+	STORE_NAME_MAX = 64 /**< with the NUL */
+};
+
+/** The numbers of a store. */
+struct store_stats {
+	unsigned names,
+		held;	  /**< names and descriptors, those that wait, too */
+	unsigned waiting; /**< names that the manager has yet to hear of */
+	unsigned long long late;    /**< puts and removes that had to wait */
+	unsigned long long refused; /**< puts beyond the manager's limit */
+};
+
+/**
+ * Read LISTEN_PID, LISTEN_FDS, LISTEN_FDNAMES and FDSTORE, and take them out of
+ * the environment. FDSTORE is the number of descriptors that the manager holds;
+ * without it there is no store, and what was passed is closed. 0; or -ENOMEM:
+ * there is none. notify_open() calls it.
+ */
+int store_open(struct notify *n);
+
+/** Forget all; the manager keeps what it has. notify_close() calls it. */
+void store_free(struct notify *n);
+
+/** Does a manager hold descriptors? */
+bool store_on(const struct notify *n);
+
+/**
+ * Have the manager hold @nfd descriptors under @name, in place of those it has
+ * under that name. They must stay open until store_remove(). @name has letters,
+ * digits, '.', '-' and '_' only.
+ *
+ * 0, also if there is no store; -EINVAL: such a name or number is not allowed;
+ * -ENOSPC: the manager does not hold so many; -ENOMEM.
+ */
+int store_put(struct notify *n, const char *name, const int *fd, unsigned nfd);
+
+/** The manager closes its descriptors of @name, if it has any. */
+void store_remove(struct notify *n, const char *name);
+
+/**
+ * Take the descriptors that the manager passed under @name at the start, in the
+ * order in which they were put. They are the caller's, close-on-exec; the
+ * manager goes on to hold them until store_remove(). Returns their number: 0 if
+ * there are none, or not all of them, or more than @nfd: then they stay for
+ * store_close_rest().
+ */
+int store_take(struct notify *n, const char *name, int *fd, unsigned nfd);
+
+/** Call @each with every name that was passed at the start and not taken. */
+void store_each(struct notify *n, void (*each)(void *arg, const char *name),
+		void *arg);
+
+/** Close what was passed and not taken, and have the manager close it. Returns
+ * the number of descriptors. */
+unsigned store_close_rest(struct notify *n);
+
+/** Have @waits called, once, when something has to wait for the manager. */
+void store_on_wait(struct notify *n, void (*waits)(void *arg), void *arg);
+
+/** Send what waits. Returns whether something still does: call it again, after
+ * a while. */
+bool store_retry(struct notify *n);
+
+void store_stats(const struct notify *n, struct store_stats *s);
+
+#endif
