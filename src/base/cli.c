@@ -154,7 +154,7 @@ const char *cli_peek(const struct cli *c, int argc, char **argv,
 			val == '?' || val == ':' ? NULL : row_of(c, val);
 
 		if (o && !strcmp(o->name, name))
-			value = optarg;
+			value = optarg ? optarg : "";
 	}
 	free(copy);
 	return value;

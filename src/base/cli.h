@@ -96,8 +96,9 @@ int cli_give(const struct cli_target *to, const struct field *o,
  */
 int cli_take(const struct cli_target *to, int argc, char **argv);
 
-/** The last value that @argv has for the option @name, which takes one, or
- * NULL. What else is wrong with @argv does not count. Changes nothing. */
+/** The last value that @argv has for the option @name, "" of a flag without
+ * one, or NULL. What else is wrong with @argv does not count. Changes nothing.
+ */
 const char *cli_peek(const struct cli *c, int argc, char **argv,
 		     const char *name);
 

@@ -28,6 +28,10 @@
 /* SD_LISTEN_FDS_START */
 enum { FIRST_PASSED = 3, PASSED_MAX = 1 << 20 };
 
+/* Of all names, in LISTEN_FDNAMES: a string of the environment has 32 pages at
+ * most (execve(2)), on any machine 4 KiB each. "+0.2:" is behind each name. */
+enum { NAMES_MAX = 32 * 4096 - 16, SUFFIX = 5 };
+
 /* Descriptors of a name. */
 struct held {
 	RB_ENTRY(held) node;
@@ -49,7 +53,8 @@ struct store {
 	struct held_queue waiting;
 	struct store_stats stats;
 	unsigned long max;
-	bool full; /* it has been logged */
+	size_t bytes; /* of all names, as they are passed */
+	bool full;    /* it has been logged */
 	void (*waits)(void *arg);
 	void *arg;
 };
@@ -220,6 +225,40 @@ static void forget_sent(struct held *h)
 	h->sent = 0;
 }
 
+/* The bytes that the names of @nfd descriptors take. */
+static size_t bytes_of(const char *name, unsigned nfd)
+{
+	return nfd * (strlen(name) + SUFFIX);
+}
+
+static void set_number_held(struct store *s, struct held *h, unsigned nfd)
+{
+	s->stats.held += nfd - h->nfd;
+	s->bytes += bytes_of(h->name, nfd) - bytes_of(h->name, h->nfd);
+	h->nfd = nfd;
+}
+
+/* Nobody is restored for whom there is no room: it is logged once. */
+static bool has_room(struct store *s, const char *name, unsigned nfd)
+{
+	const struct held *h = find_held(s, name);
+	unsigned had = h ? h->nfd : 0;
+	bool full = s->stats.held - had + nfd > s->max ||
+		    s->bytes - bytes_of(name, had) + bytes_of(name, nfd) >
+			    NAMES_MAX;
+
+	s->stats.refused += full;
+	if (full && !s->full)
+		log_event(LOG_WARN, "store-full",
+			  LOG_INT("descriptors", s->stats.held),
+			  LOG_INT("limit", s->max),
+			  LOG_STR("why",
+				  "the manager holds no more: calls from now "
+				  "on end with this process"));
+	s->full = full;
+	return !full;
+}
+
 int store_put(struct notify *n, const char *name, const int *fd, unsigned nfd)
 {
 	struct store *s = n->store;
@@ -229,26 +268,13 @@ int store_put(struct notify *n, const char *name, const int *fd, unsigned nfd)
 		return 0;
 	if (!name_is_good(name) || !nfd || nfd > STORE_FDS_MAX)
 		return -EINVAL;
-	h = find_held(s, name);
-	if (s->stats.held + nfd > s->max + (h ? h->nfd : 0)) {
-		s->stats.refused++;
-		if (!s->full)
-			log_event(LOG_WARN, "store-full",
-				  LOG_INT("descriptors", s->stats.held),
-				  LOG_INT("limit", s->max),
-				  LOG_STR("why",
-					  "FileDescriptorStoreMax= allows no "
-					  "more"));
-		s->full = true;
+	if (!has_room(s, name, nfd))
 		return -ENOSPC;
-	}
-	s->full = false;
 	h = have_held(s, name);
 	if (!h)
 		return -ENOMEM;
-	s->stats.held += nfd - h->nfd;
 	forget_sent(h);
-	h->nfd = nfd;
+	set_number_held(s, h, nfd);
 	memcpy(h->fd, fd, nfd * sizeof(*fd));
 	pass_on(n, h);
 	return 0;
@@ -261,9 +287,8 @@ void store_remove(struct notify *n, const char *name)
 
 	if (!h)
 		return;
-	s->stats.held -= h->nfd;
 	forget_sent(h);
-	h->nfd = 0;
+	set_number_held(s, h, 0);
 	pass_on(n, h);
 }
 
@@ -342,8 +367,8 @@ static int keep_passed(struct store *s, const char *text, size_t len, int fd)
 		return -EEXIST;
 	h->passed |= 1u << i;
 	h->fd[i] = fd;
-	s->stats.held += of - h->nfd;
-	h->nfd = h->sent = of;
+	set_number_held(s, h, of);
+	h->sent = of;
 	return 0;
 }
 

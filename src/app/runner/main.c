@@ -35,6 +35,7 @@
 
 #include "app/runner/options.h"
 #include "app/runner/capacity_plan.h"
+#include "app/runner/supervise.h"
 #include "base/address.h"
 #include "base/clock.h"
 #include "base/topology.h"
@@ -854,6 +855,8 @@ int main(int argc, char **argv)
 			      strerror(-no_standard));
 		return 1;
 	}
+	if (runner_supervised(argc, argv))
+		return supervise(argv);
 	runner_options_parse(&d.opt, argc, argv);
 	if (d.opt.show_schedulers)
 		return printed(runner_show_schedulers(stdout, &d.opt));

@@ -418,6 +418,14 @@ static const struct field rows[] = {
 	    AT(service.drain_limit), .dflt = 10 * CR_SEC, .min = 0,
 	    .max = 86400 * CR_SEC, .flags = FIELD_LIVE),
 
+	OPT(FIELD_BOOL, "supervise", NULL,
+	    "Run the daemon as the child of a process that only holds its "
+	    "sockets, and that starts it again when it dies by a signal or no "
+	    "longer answers: at once, then after 0.1 s, doubled to 10 s, until "
+	    "it lives for 10 s. Exit codes and signals are passed on. It is "
+	    "not needed under systemd with FileDescriptorStoreMax=.",
+	    AT(supervise), .flags = FIELD_COMMAND_LINE),
+
 	OPT_HEADING("Conversions"),
 	OPT(FIELD_TEXT, "spool", "DIR",
 	    "Folder whose files clients may convert, with convert.start of the "
@@ -565,6 +573,8 @@ static const struct cli_line exits[] = {
 	       "receiver failed" },
 	{ "2", "wrong option, or a wrong or missing file of options" },
 	{ "3", "as 0, but a thread was stuck in a codec and was left behind" },
+	{ "128+N", "with --supervise: signal N ended the daemon after it was "
+		   "asked to end" },
 	{ NULL, NULL },
 };
 
@@ -739,6 +749,18 @@ static void load_parts(struct runner_options *o)
 		judge(o, "codec", i, codec_plugin_load(codecs->item[i], &e),
 		      &e);
 	judge(o, "codec-kernels", 0, cr_kernels_choose(o->kernels, &e), &e);
+}
+
+bool runner_supervised(int argc, char **argv)
+{
+	static const struct field flag = { .kind = FIELD_BOOL };
+	const char *value = cli_peek(&rows_cli, argc, argv, "supervise");
+	int64_t on = 1;
+
+	/* a wrong value is for the daemon to refuse */
+	if (value && *value && !field_read_number(&flag, value, &on))
+		return false;
+	return value && on;
 }
 
 bool runner_uses_kernel(const struct runner_options *o)

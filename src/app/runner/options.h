@@ -40,6 +40,7 @@ struct runner_options {
 	bool show_codecs, show_schedulers, json;
 	int64_t seconds;  /**< ns that --codecs may take */
 	const char *plan; /**< a mix of calls, or NULL */
+	bool supervise;	  /**< by --supervise, in the parent only */
 	bool check, dump, show_example, show_page;
 	struct networks acl;	/**< those of ng        */
 	struct send_to send_to; /**< the node's */
@@ -58,6 +59,9 @@ void runner_options_parse(struct runner_options *o, int argc, char **argv);
 int runner_options_again(struct runner_options *o);
 
 void runner_options_free(struct runner_options *o);
+
+/** Does @argv have --supervise? */
+bool runner_supervised(int argc, char **argv);
 
 /** Does --scheduler name one of the kernel's? They give priorities to threads
  * of calls. */

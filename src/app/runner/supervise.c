@@ -1,0 +1,620 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The parent of a daemon whose calls survive it. It does to the daemon what
+ * systemd does to a service with Type=notify, FileDescriptorStoreMax= and
+ * WatchdogSec=, by the same protocol (observe/store.h), and to the manager that
+ * started it, if any, it is the daemon:
+ *
+ *   manager  <--- READY=1 once, STATUS=, RELOADING=1, STOPPING=1 --- supervisor
+ *            <--- WATCHDOG=1: the supervisor's own --------------
+ *   signals  ---> SIGTERM, SIGINT, SIGQUIT, SIGHUP are passed on -->  daemon
+ *   daemon   ---> FDSTORE=1, FDSTOREREMOVE=1, WATCHDOG=1 ---------->  held here
+ *
+ * It reads no options and keeps no state but descriptors and their names: there
+ * is little that can fail. One thread; nothing blocks but poll(2). Only
+ * messages of its child count.
+ *
+ *   RUNNING --- exits ----------------> the supervisor exits with its code
+ *      ^  |--- dies by a signal ------> WAITING (unless it was to end)
+ *      |  '--- misses the watchdog ---> SIGABRT, after a while SIGKILL
+ *      '------ after the delay -------- WAITING
+ */
+#define _GNU_SOURCE
+#include "app/runner/supervise.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/descriptors.h"
+#include "observe/log.h"
+#include "observe/notify.h"
+
+/* Before a daemon starts again that lived for less than LONG_RUN. The first
+ * time it starts at once. */
+#define DELAY_MIN (100 * CR_MS)
+#define DELAY_MAX (10 * CR_SEC)
+#define LONG_RUN (10 * CR_SEC)
+/* Without a manager that has one. */
+#define WATCHDOG (30 * CR_SEC)
+/* What SIGABRT does not end in this time, SIGKILL does. */
+#define ABORT_LIMIT (2 * CR_SEC)
+
+enum {
+	FEEDS = 3,	  /* of the manager's watchdog, within its time */
+	RIGHTS_MAX = 253, /* descriptors of a message: SCM_MAX_FD */
+	OWN_FDS = 16,	  /* that the supervisor needs itself */
+	FIRST = 3,	  /* of the descriptors that are passed */
+	TRIES = 3,	  /* of daemons that die before they are ready */
+	NAME_SIZE = 256,  /* of a descriptor: systemd's limit */
+	BURST = 1000	  /* messages between two looks at the clock */
+};
+
+struct kept {
+	int fd;
+	char *name;
+};
+
+struct supervisor {
+	char **argv; /* of the daemon */
+	char program[PATH_MAX];
+	struct notify up; /* the manager; fd -1: none */
+	int sock, signals;
+	char address[sizeof(((struct sockaddr_un *)0)->sun_path)];
+	sigset_t mask; /* as it was at the start */
+
+	struct kept *kept;
+	unsigned n, room;
+
+	pid_t child; /* 0: it waits for restart_at */
+	cr_ns started, fed, restart_at, fed_up;
+	cr_ns aborted; /* SIGABRT was sent; 0: no */
+	cr_ns watchdog;
+	bool ready;	/* this daemon */
+	bool once;	/* the manager has heard READY=1 */
+	bool reloading; /* and waits for another */
+	bool hangup;	/* SIGHUP came before it was ready */
+	bool ending;
+	unsigned restarts; /* all */
+	unsigned quick;	   /* daemons in a row that lived for a short time */
+	unsigned unready;  /* ... that died before they were ready */
+};
+
+/* --- descriptors --- */
+
+static void drop_kept(struct supervisor *s, unsigned i)
+{
+	(void)close(s->kept[i].fd);
+	free(s->kept[i].name);
+	s->kept[i] = s->kept[--s->n];
+}
+
+static void drop_all(struct supervisor *s)
+{
+	while (s->n)
+		drop_kept(s, s->n - 1);
+}
+
+static void drop_named(struct supervisor *s, const char *name)
+{
+	for (unsigned i = s->n; i--;)
+		if (!strcmp(s->kept[i].name, name))
+			drop_kept(s, i);
+}
+
+/* @fd is the supervisor's. */
+static void keep_fd(struct supervisor *s, const char *name, int fd)
+{
+	struct kept k = { .fd = fd, .name = strdup(name) };
+	unsigned room = s->room ? 2 * s->room : 64;
+
+	if (s->n == s->room) {
+		struct kept *more = realloc(s->kept, room * sizeof(*more));
+
+		if (more) {
+			s->kept = more;
+			s->room = room;
+		}
+	}
+	if (k.name && s->n < s->room) {
+		s->kept[s->n++] = k;
+		return;
+	}
+	log_event(LOG_ERROR, "store-full", LOG_STR("name", name),
+		  LOG_STR("why", "out of memory"));
+	free(k.name);
+	(void)close(fd);
+}
+
+/* Printable, and no separator of LISTEN_FDNAMES. */
+static bool name_is_allowed(const char *name)
+{
+	size_t len = strlen(name);
+
+	for (const char *c = name; *c; c++)
+		if (*c <= ' ' || *c > '~' || *c == ':')
+			return false;
+	return len && len < NAME_SIZE;
+}
+
+/* In the child: descriptor i becomes FIRST + i, all others close when the
+ * daemon begins. @owner: room for the numbers of s->n. 0 or -errno. */
+static int place_kept(const struct supervisor *s, unsigned *owner)
+{
+	int end = FIRST + (int)s->n;
+
+	for (unsigned i = 0; i < s->n; i++)
+		if (s->kept[i].fd < end)
+			owner[s->kept[i].fd - FIRST] = i + 1;
+	for (unsigned i = 0; i < s->n; i++) {
+		int to = FIRST + (int)i, from = s->kept[i].fd;
+		unsigned other = owner[i];
+
+		if (from == to) {
+			if (fcntl(to, F_SETFD, 0))
+				return -errno;
+			continue;
+		}
+		/* those before i are in their places */
+		if (other > i + 1) {
+			struct kept *k = &s->kept[other - 1];
+
+			k->fd = fcntl(to, F_DUPFD_CLOEXEC, end);
+			if (k->fd < 0)
+				return -errno;
+		}
+		if (dup2(from, to) < 0)
+			return -errno;
+		(void)close(from);
+	}
+	return 0;
+}
+
+/* --- the daemon --- */
+
+static int set_number(const char *name, uint64_t value)
+{
+	char text[24];
+
+	(void)snprintf(text, sizeof(text), "%" PRIu64, value);
+	return setenv(name, text, 1) ? -errno : 0;
+}
+
+static uint64_t store_limit(void)
+{
+	uint64_t limit = descriptors_limit();
+
+	return limit > INT_MAX	 ? INT_MAX
+	       : limit > OWN_FDS ? limit - OWN_FDS
+				 : 0;
+}
+
+static int set_environment(const struct supervisor *s)
+{
+	size_t size = 1;
+	char *names, *at;
+	int err;
+
+	for (unsigned i = 0; i < s->n; i++)
+		size += strlen(s->kept[i].name) + 1;
+	names = at = calloc(1, size);
+	if (!names)
+		return -ENOMEM;
+	for (unsigned i = 0; i < s->n; i++)
+		at = stpcpy(stpcpy(at, i ? ":" : ""), s->kept[i].name);
+	err = setenv("LISTEN_FDNAMES", names, 1) ||
+			      setenv("NOTIFY_SOCKET", s->address, 1)
+		      ? -errno
+		      : 0;
+	free(names);
+	if (!err)
+		err = set_number("LISTEN_FDS", s->n);
+	if (!err)
+		err = set_number("LISTEN_PID", (uint64_t)getpid());
+	if (!err)
+		err = set_number("FDSTORE", store_limit());
+	if (!err)
+		err = set_number("WATCHDOG_USEC",
+				 (uint64_t)(s->watchdog / CR_US));
+	return err;
+}
+
+/* A signal to the supervisor's group is the supervisor's to pass on: twice
+ * would end the daemon's drain. */
+_Noreturn static void become_daemon(const struct supervisor *s, unsigned *owner)
+{
+	int err = place_kept(s, owner);
+
+	if (!err)
+		err = set_environment(s);
+	(void)setpgid(0, 0);
+	(void)signal(SIGPIPE, SIG_DFL);
+	if (!err && !sigprocmask(SIG_SETMASK, &s->mask, NULL))
+		(void)execv(s->program, s->argv);
+	(void)fprintf(stderr, "codec-runner: cannot start %s: %s\n", s->program,
+		      strerror(err ? -err : errno));
+	_exit(1);
+}
+
+static void start_daemon_process(struct supervisor *s)
+{
+	unsigned *owner = calloc(s->n + 1, sizeof(*owner));
+
+	s->started = clock_now();
+	s->child = owner ? fork() : -1;
+	if (!s->child)
+		become_daemon(s, owner);
+	free(owner);
+	s->ready = s->hangup = false;
+	s->aborted = 0;
+	if (s->child > 0)
+		return;
+	log_event(LOG_ERROR, "not-restarted", LOG_STR("why", strerror(errno)));
+	s->child = 0;
+	s->restart_at = s->started + DELAY_MAX;
+}
+
+/* --- what it says --- */
+
+/* Whether the manager hears @line, too. */
+static bool take_line(struct supervisor *s, const char *line)
+{
+	if (!strcmp(line, "WATCHDOG=1")) {
+		s->fed = clock_now();
+		return false;
+	}
+	if (!strcmp(line, "READY=1")) {
+		bool first = !s->once || s->reloading;
+
+		if (s->hangup && s->child)
+			(void)kill(s->child, SIGHUP);
+		s->once = s->ready = true;
+		s->reloading = s->hangup = false;
+		s->unready = 0;
+		s->fed = clock_now();
+		return first;
+	}
+	s->reloading |= !strcmp(line, "RELOADING=1");
+	s->ending |= !strcmp(line, "STOPPING=1");
+	return true;
+}
+
+static void take_message(struct supervisor *s, char *text, const int *fd,
+			 unsigned nfd)
+{
+	char up[1024] = "", *rest = text, *line;
+	const char *name = "stored";
+	bool put = false, removed = false;
+	size_t len = 0;
+
+	while ((line = strsep(&rest, "\n"))) {
+		if (!strcmp(line, "FDSTORE=1"))
+			put = true;
+		else if (!strcmp(line, "FDSTOREREMOVE=1"))
+			removed = true;
+		else if (!strncmp(line, "FDNAME=", 7))
+			name = line + 7;
+		else if (*line && strncmp(line, "FDPOLL=", 7) &&
+			 take_line(s, line) && len < sizeof(up))
+			len += (size_t)snprintf(up + len, sizeof(up) - len,
+						"%s%s", len ? "\n" : "", line);
+	}
+	put &= name_is_allowed(name);
+	if (removed)
+		drop_named(s, name);
+	for (unsigned i = 0; i < nfd; i++)
+		if (put)
+			keep_fd(s, name, fd[i]);
+		else
+			(void)close(fd[i]);
+	if (len && len < sizeof(up))
+		(void)notify_send(&s->up, "%s", up);
+}
+
+/* Take a message. False: there is none. */
+static bool hear_daemon(struct supervisor *s)
+{
+	union {
+		struct cmsghdr head;
+		char space[CMSG_SPACE(sizeof(struct ucred)) +
+			   CMSG_SPACE(RIGHTS_MAX * sizeof(int))];
+	} control;
+	char text[4096];
+	struct iovec iov = { text, sizeof(text) - 1 };
+	struct msghdr m = { .msg_iov = &iov,
+			    .msg_iovlen = 1,
+			    .msg_control = &control,
+			    .msg_controllen = sizeof(control) };
+	int fd[RIGHTS_MAX];
+	unsigned nfd = 0;
+	pid_t sender = 0;
+	ssize_t got = recvmsg(s->sock, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+
+	if (got < 0)
+		return errno == EINTR;
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(&m); c; c = CMSG_NXTHDR(&m, c)) {
+		struct ucred who;
+
+		if (c->cmsg_level != SOL_SOCKET)
+			continue;
+		if (c->cmsg_type == SCM_CREDENTIALS) {
+			memcpy(&who, CMSG_DATA(c), sizeof(who));
+			sender = who.pid;
+		} else if (c->cmsg_type == SCM_RIGHTS) {
+			size_t len = c->cmsg_len - CMSG_LEN(0);
+
+			memcpy(fd, CMSG_DATA(c), len);
+			nfd = (unsigned)(len / sizeof(*fd));
+		}
+	}
+	if (m.msg_flags & MSG_CTRUNC)
+		log_event(LOG_ERROR, "store-full", LOG_INT("descriptors", s->n),
+			  LOG_STR("why", "out of file descriptors"));
+	text[got] = '\0';
+	if (s->child && sender == s->child && !(m.msg_flags & MSG_TRUNC))
+		take_message(s, text, fd, nfd);
+	else
+		while (nfd)
+			(void)close(fd[--nfd]);
+	return true;
+}
+
+/* --- its end --- */
+
+/* A state that a daemon cannot even start with is none. */
+static void give_up_state(struct supervisor *s)
+{
+	if (s->ready || ++s->unready < TRIES || !s->n)
+		return;
+	log_event(LOG_ERROR, "store-dropped", LOG_INT("descriptors", s->n),
+		  LOG_INT("tries", s->unready),
+		  LOG_STR("why", "no daemon gets ready with them"));
+	drop_all(s);
+}
+
+static void plan_restart(struct supervisor *s, int sig)
+{
+	cr_ns now = clock_now(), delay = 0;
+
+	if (now - s->started >= LONG_RUN)
+		s->quick = 0;
+	if (s->quick) {
+		delay = DELAY_MIN;
+		for (unsigned i = 1; i < s->quick && delay < DELAY_MAX; i++)
+			delay *= 2;
+	}
+	delay = cr_ns_min(delay, DELAY_MAX);
+	s->quick++;
+	s->restarts++;
+	give_up_state(s);
+	log_event(LOG_ERROR, "daemon-died", LOG_INT("pid", s->child),
+		  LOG_INT("signal", sig),
+		  LOG_REAL("ran", (double)(now - s->started) / 1e9, 3),
+		  LOG_INT("descriptors", s->n),
+		  LOG_INT("restarts", s->restarts),
+		  LOG_REAL("restart-after", (double)delay / 1e9, 1));
+	s->child = 0;
+	s->restart_at = now + delay;
+	(void)notify_send(&s->up,
+			  "STATUS=the daemon died by signal %d: "
+			  "restart %u",
+			  sig, s->restarts);
+}
+
+/* Of all children: in a container those of others come here, too. Whether the
+ * supervisor ends, with @code. */
+static bool reap(struct supervisor *s, int *code)
+{
+	int status;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+		if (pid != s->child)
+			continue;
+		/* its last words */
+		while (hear_daemon(s))
+			;
+		if (WIFEXITED(status) || s->ending) {
+			*code = WIFEXITED(status) ? WEXITSTATUS(status)
+						  : 128 + WTERMSIG(status);
+			return true;
+		}
+		plan_restart(s, WTERMSIG(status));
+	}
+	return false;
+}
+
+/* Whether the supervisor ends: it waits to start a daemon that is not wanted
+ * any more. */
+static bool pass_signal(struct supervisor *s, int sig)
+{
+	if (sig == SIGHUP) {
+		if (s->child && s->ready)
+			(void)kill(s->child, sig);
+		s->hangup = s->child && !s->ready;
+		return false;
+	}
+	s->ending = true;
+	if (s->child)
+		(void)kill(s->child, sig);
+	return !s->child;
+}
+
+static void check_watchdog(struct supervisor *s, cr_ns now)
+{
+	if (!s->child || !s->ready || s->ending)
+		return;
+	if (s->aborted && now - s->aborted >= ABORT_LIMIT) {
+		(void)kill(s->child, SIGKILL);
+		s->aborted = now;
+	} else if (!s->aborted && now - s->fed >= s->watchdog) {
+		log_event(LOG_ERROR, "watchdog-missed",
+			  LOG_INT("pid", s->child),
+			  LOG_REAL("seconds", (double)(now - s->fed) / 1e9, 1));
+		(void)kill(s->child, SIGABRT);
+		s->aborted = now;
+	}
+}
+
+/* --- the loop --- */
+
+static cr_ns next_time(const struct supervisor *s)
+{
+	cr_ns next = CR_NEVER;
+
+	if (s->up.watchdog)
+		next = s->fed_up + s->up.watchdog / FEEDS;
+	if (!s->child)
+		next = cr_ns_min(next, s->restart_at);
+	else if (s->ready && !s->ending)
+		next = cr_ns_min(next, s->aborted ? s->aborted + ABORT_LIMIT
+						  : s->fed + s->watchdog);
+	return next;
+}
+
+/* Do what is due. */
+static void keep_time(struct supervisor *s)
+{
+	cr_ns now = clock_now();
+
+	if (s->up.watchdog && now >= s->fed_up + s->up.watchdog / FEEDS) {
+		(void)notify_send(&s->up, "WATCHDOG=1");
+		s->fed_up = now;
+	}
+	check_watchdog(s, now);
+	if (!s->child && now >= s->restart_at)
+		start_daemon_process(s);
+}
+
+static int run_supervisor(struct supervisor *s)
+{
+	struct pollfd in[] = { { .fd = s->sock, .events = POLLIN },
+			       { .fd = s->signals, .events = POLLIN } };
+	struct signalfd_siginfo info;
+	int code = 0;
+
+	for (;;) {
+		cr_ns next, wait;
+
+		keep_time(s);
+		next = next_time(s);
+		wait = next == CR_NEVER ? -1 : cr_ns_max(next - clock_now(), 0);
+		/* rounded up: not before it is due */
+		if (wait >= 0)
+			wait = cr_ns_min((wait + CR_MS - 1) / CR_MS, INT_MAX);
+		if (poll(in, 2, (int)wait) < 0 && errno != EINTR)
+			return 1;
+		for (unsigned i = 0; i < BURST && hear_daemon(s); i++)
+			;
+		while (read(s->signals, &info, sizeof(info)) ==
+		       (ssize_t)sizeof(info)) {
+			int sig = (int)info.ssi_signo;
+
+			if (sig == SIGCHLD ? reap(s, &code)
+					   : pass_signal(s, sig))
+				return code;
+		}
+	}
+}
+
+/* --- the start --- */
+
+/* A name that the kernel chooses; any user may send to it, but see
+ * hear_daemon(). */
+static int open_socket(struct supervisor *s)
+{
+	struct sockaddr_un at = { .sun_family = AF_UNIX };
+	socklen_t len = sizeof(at.sun_family);
+	const int on = 1;
+
+	s->sock = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (s->sock < 0 || bind(s->sock, (struct sockaddr *)&at, len) ||
+	    setsockopt(s->sock, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)))
+		return -errno;
+	len = sizeof(at);
+	if (getsockname(s->sock, (struct sockaddr *)&at, &len))
+		return -errno;
+	(void)snprintf(s->address, sizeof(s->address), "@%.*s",
+		       (int)(len - offsetof(struct sockaddr_un, sun_path) - 1),
+		       at.sun_path + 1);
+	return 0;
+}
+
+static int open_signalfd(struct supervisor *s)
+{
+	static const int all[] = { SIGCHLD, SIGTERM, SIGINT, SIGQUIT, SIGHUP };
+	sigset_t set;
+
+	(void)sigemptyset(&set);
+	for (unsigned i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		(void)sigaddset(&set, all[i]);
+		/* one that is ignored does not come */
+		(void)signal(all[i], SIG_DFL);
+	}
+	(void)signal(SIGPIPE, SIG_IGN);
+	if (sigprocmask(SIG_BLOCK, &set, &s->mask))
+		return -errno;
+	s->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return s->signals < 0 ? -errno : 0;
+}
+
+/* The program's own path: after an upgrade of the package a restart runs the
+ * new one. The daemon itself does not supervise. */
+static int prepare_program(struct supervisor *s, char **argv)
+{
+	static char off[] = "--supervise=no";
+	ssize_t len =
+		readlink("/proc/self/exe", s->program, sizeof(s->program) - 1);
+	size_t argc = 0;
+
+	if (len < 0)
+		return -errno;
+	while (argv[argc])
+		argc++;
+	s->argv = calloc(argc + 2, sizeof(*s->argv));
+	if (!s->argv)
+		return -ENOMEM;
+	memcpy(s->argv, argv, argc * sizeof(*argv));
+	s->argv[argc] = off;
+	return 0;
+}
+
+int supervise(char **argv)
+{
+	static struct supervisor s = { .sock = -1, .signals = -1 };
+	struct cr_err e = { "" };
+	int err, code = 1;
+
+	descriptors_raise();
+	err = notify_open(&s.up, &e);
+	if (!err)
+		err = prepare_program(&s, argv);
+	if (!err)
+		err = open_socket(&s);
+	if (!err)
+		err = open_signalfd(&s);
+	if (err) {
+		(void)fprintf(stderr, "codec-runner: --supervise: %s\n",
+			      *e.text ? e.text : strerror(-err));
+	} else {
+		s.watchdog = s.up.watchdog ? s.up.watchdog : WATCHDOG;
+		code = run_supervisor(&s);
+	}
+	drop_all(&s);
+	free(s.kept);
+	free(s.argv);
+	notify_close(&s.up);
+	return code;
+}
