@@ -7,6 +7,7 @@
 #ifndef NODE_REQUESTS_H
 #define NODE_REQUESTS_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/socket.h>
@@ -174,9 +175,12 @@ enum relay_request { RELAY_AUTO, RELAY_NEVER };
 /** Their names. */
 #define RELAY_REQUEST_NAMES "auto", "never", NULL
 
-/** A new call: one stream, from end 0 to end 1, or a conversation: one in each
- * direction. */
+/** A call: one stream, from end 0 to end 1, or a conversation: one in each
+ * direction. A change of one, or (end 0) of an endpoint, is a spec, too: what
+ * it does not say stays, as CALL_CHANGE_UNSAID and struct endpoint_spec have
+ * it. */
 struct call_spec {
+	uint32_t id;		     /**< a change: of what */
 	struct endpoint_spec end[2]; /**< of one stream: in, out */
 	enum call_port port;
 	cr_ns ptime;		 /**< 0: what the input's frames say */
@@ -200,18 +204,13 @@ struct call_spec {
 #define CALL_SPEC_UNSAID                                                       \
 	{ .end = { ENDPOINT_SPEC_UNSAID, ENDPOINT_SPEC_UNSAID },               \
 	  .release = { .model = -1, .burst = -1, .x = 1 }, .ts_first = -1 }
+/** Of a change, the part of one stream: with end[1].side.mode. */
+#define CALL_CHANGE_UNSAID                                                     \
+	{ .ptime = -1, .end[1].ptime = -1,                                     \
+	  .terms = { .cls = (enum cr_class)-1, .deadline = -1,                 \
+		     .nice = INT_MIN,                                          \
+		     .contract = { -1, -1, -1, -1, -1, -1 } } }
 /* clang-format on */
-
-/** Other terms for an endpoint, for a conversation, for one stream; @id says of
- * which one. */
-struct change_spec {
-	uint32_t id;
-	struct endpoint_spec end[2]; /**< of an endpoint the first one */
-	/* of one stream, with end[1].side.mode (NULL: as it is) and
-	 * end[1].ptime (0: as without being asked for) */
-	cr_ns ptime; /**< of the input's packets; 0: what they say */
-	struct task_terms terms; /**< deadline 0: the period */
-};
 
 struct conversion_cfg;
 struct cr_err;

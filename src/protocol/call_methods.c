@@ -87,7 +87,7 @@ static void own_stream(struct node_call *nc, struct session *s)
 static json_t *start_call(struct service *sv, const struct service_request *a,
 			  struct node_cost_wait *lacks, struct rpc_error *err)
 {
-	const struct call_spec *spec = &a->spec.start;
+	const struct call_spec *spec = &a->spec;
 	bool two = spec->port == CALL_PORT_EACH;
 	struct call_info info;
 	struct node_call *nc;
@@ -118,17 +118,17 @@ static json_t *start_call(struct service *sv, const struct service_request *a,
 json_t *method_call_start(void *arg, struct rpc_peer *peer,
 			  const json_t *params, struct rpc_error *err)
 {
-	struct service_request a = { .run = start_call, .params = params };
+	struct service_request a = { .run = start_call };
 
 	a.session = session_of(peer, err);
 	if (!a.session)
 		return request_refuse(err, RPC_CONFLICT);
 	if (!request_begins(arg, err))
 		return NULL;
-	if (call_params(&a.spec.start, params, &err->why))
+	if (call_params(&a.spec, params, &err->why))
 		return request_refuse(err, RPC_INVALID_PARAMS);
 	/* a call that belongs to nobody does not end with who asks for it */
-	if (a.spec.start.keep)
+	if (a.spec.keep)
 		a.session = NULL;
 	return request_run(arg, peer, &a, err);
 }
@@ -179,21 +179,15 @@ static struct node_call *call_named(struct service *sv, const json_t *params,
 	return call_of_id(sv, which.call, err);
 }
 
-/* What is not said stays as it is at that moment: @params are read again. */
-static int change_one(struct node_call *nc, const json_t *params,
+static int change_one(struct node_call *nc, const struct call_spec *ask,
 		      struct node_cost_wait *lacks, struct cr_err *e)
 {
 	struct stream_cfg to = node_call_cfg(nc);
-	struct change_spec ask;
 	uint32_t id = node_call_id(nc);
-	int ret;
+	int ret = call_check_change(&to, ask, e);
 
-	call_change_begin(&ask, &to);
-	ret = call_change_params(&ask, params, e);
 	if (!ret)
-		ret = call_check_change(&to, &ask, e);
-	if (!ret)
-		ret = node_call_change(nc, &to, ask.end[1].side.mode != NULL,
+		ret = node_call_change(nc, &to, ask->end[1].side.mode != NULL,
 				       e);
 	if (ret == -EAGAIN)
 		node_cost_need(lacks, &to, 1);
@@ -209,30 +203,31 @@ static int change_one(struct node_call *nc, const json_t *params,
 static json_t *change_call(struct service *sv, const struct service_request *a,
 			   struct node_cost_wait *lacks, struct rpc_error *err)
 {
-	struct change_spec ask = { 0 };
-	struct conversation *two;
-	struct node_call *nc;
+	const struct call_spec *ask = &a->spec;
+	struct node_call *nc = call_of_id(sv, ask->id, err);
+	struct conversation *two = nc ? node_call_conversation(nc) : NULL;
 	int ret;
 
-	if (!request_read(call_change_fields, &ask, a->params, err))
-		return NULL;
-	nc = call_of_id(sv, ask.id, err);
 	if (!nc)
 		return NULL;
-	two = node_call_conversation(nc);
-	ret = call_change_kind(a->params, two, &err->why);
-	if (!ret)
-		ret = two ? conversation_change(two, ask.end, lacks, &err->why)
-			  : change_one(nc, a->params, lacks, &err->why);
+	ret = two ? conversation_change(two, ask->end, lacks, &err->why)
+		  : change_one(nc, ask, lacks, &err->why);
 	return ret ? request_wait(ret, err) : call_json(nc);
 }
 
 json_t *method_call_change(void *arg, struct rpc_peer *peer,
 			   const json_t *params, struct rpc_error *err)
 {
-	const struct service_request a = { .run = change_call,
-					   .params = params };
+	struct service_request a = { .run = change_call };
+	struct node_call *nc;
 
+	if (call_change_params(&a.spec, params, &err->why))
+		return request_refuse(err, RPC_INVALID_PARAMS);
+	nc = call_of_id(arg, a.spec.id, err);
+	if (!nc)
+		return NULL;
+	if (call_change_kind(params, node_call_conversation(nc), &err->why))
+		return request_refuse(err, RPC_INVALID_PARAMS);
 	return request_run(arg, peer, &a, err);
 }
 

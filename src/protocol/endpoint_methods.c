@@ -100,7 +100,7 @@ static json_t *change_endpoint(struct service *sv,
 			       struct node_cost_wait *lacks,
 			       struct rpc_error *err)
 {
-	const struct change_spec *spec = &a->spec.change;
+	const struct call_spec *spec = &a->spec;
 	struct node_endpoint *ep = endpoint_of_id(sv, spec->id, err);
 	int ret;
 
@@ -113,9 +113,9 @@ static json_t *change_endpoint(struct service *sv,
 json_t *method_endpoint_change(void *arg, struct rpc_peer *peer,
 			       const json_t *params, struct rpc_error *err)
 {
-	struct service_request a = { .run = change_endpoint, .params = params };
+	struct service_request a = { .run = change_endpoint };
 
-	return request_read(endpoint_change_fields, &a.spec.change, params, err)
+	return request_read(endpoint_change_fields, &a.spec, params, err)
 		       ? request_run(arg, peer, &a, err)
 		       : NULL;
 }

@@ -60,9 +60,9 @@ FIELD_TABLE_DECLARE(call_each, struct call_spec);
 FIELD_TABLE_DECLARE(call_start, struct call_spec);
 FIELD_TABLE_DECLARE(call_change_out, struct endpoint_spec);
 /** Rows of call.change: of a call of one stream, and of two. */
-FIELD_TABLE_DECLARE(call_change_one, struct change_spec);
-FIELD_TABLE_DECLARE(call_change_two, struct change_spec);
-FIELD_TABLE_DECLARE(call_change, struct change_spec);
+FIELD_TABLE_DECLARE(call_change_one, struct call_spec);
+FIELD_TABLE_DECLARE(call_change_two, struct call_spec);
+FIELD_TABLE_DECLARE(call_change, struct call_spec);
 FIELD_TABLE_DECLARE(call_reference, struct call_reference);
 FIELD_TABLE_DECLARE(stream_reference, struct stream_reference);
 FIELD_TABLE_DECLARE(page, struct page_request);
@@ -138,13 +138,12 @@ FIELD_TABLE_DECLARE(record, struct node_record);
  * out. */
 int call_params(struct call_spec *out, const json_t *params, struct cr_err *e);
 
-/** Are @params of call.change those of a call of two streams (@two), or of one?
- * 0, or -EINVAL with @e. */
-int call_change_kind(const json_t *params, bool two, struct cr_err *e);
-
-/** call.change's @params of one stream into @r, which has what goes now (see
- * call_change_begin()). 0, or -EINVAL with @e as above. */
-int call_change_params(struct change_spec *r, const json_t *params,
+/** call.change's @params. 0, or -EINVAL with @e as above. */
+int call_change_params(struct call_spec *out, const json_t *params,
 		       struct cr_err *e);
+
+/** Do such @params say something of a call of two streams (@two), or of one? 0,
+ * or -EINVAL with @e. */
+int call_change_kind(const json_t *params, bool two, struct cr_err *e);
 
 #endif

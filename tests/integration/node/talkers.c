@@ -49,15 +49,14 @@ struct conversation *talk_start(struct node_fixture *r, const char *json)
 int talk_try_change(struct node_fixture *r, struct conversation *c,
 		    const char *json, struct cr_err *e)
 {
-	struct change_spec ask = { 0 };
+	struct call_spec ask;
 	struct node_cost_wait lacks;
 	json_t *params = json_text(json);
 	int err;
 
 	(void)json_object_set_new(params, "call",
 				  json_integer(conversation_id(c)));
-	field_defaults(call_change_fields, &ask);
-	assert_int_equal(field_read(call_change_fields, params, &ask, e), 0);
+	assert_int_equal(call_change_params(&ask, params, e), 0);
 	while ((err = conversation_change(c, ask.end, &lacks, e)) == -EAGAIN)
 		assert_int_equal(fixture_know(r, &lacks, e), 0);
 	json_decref(params);

@@ -35,10 +35,9 @@ static int start(const char *members, struct stream_cfg *cfg, struct cr_err *e)
 static int change(struct stream_cfg *cfg, const char *json, struct cr_err *e)
 {
 	json_t *params = json_text(json);
-	struct change_spec r;
+	struct call_spec r;
 	int err;
 
-	call_change_begin(&r, cfg);
 	err = call_change_params(&r, params, e);
 	if (!err)
 		err = call_check_change(cfg, &r, e);
