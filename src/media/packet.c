@@ -418,7 +418,7 @@ static struct transcoder *addressee(struct packet_path *path,
 				    const struct rtp_packet *p)
 {
 	struct transcoder *c =
-		call_cache_find(&path->cache, path->table, p->ssrc);
+		stream_cache_find(&path->cache, path->table, p->ssrc);
 
 	return c && !c->stream->cfg.in_endpoint ? c : NULL;
 }

@@ -342,7 +342,7 @@ void relay_types_leave(struct relay_types *t,
 
 bool relay_needs_transcoder(const struct stream_cfg *cfg)
 {
-	const struct call_codecs *c = cfg->codecs;
+	const struct stream_codecs *c = cfg->codecs;
 	const struct telephone_event_types *t = &cfg->receive_stage.events;
 	bool needs = false;
 

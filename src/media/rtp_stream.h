@@ -115,10 +115,10 @@ static inline enum frame_ring_what aux_what(struct aux_types t, uint8_t pt)
 struct stream_counters {
 #define CALL_MEMBER(name, ...) atomic_ullong name;
 	_Alignas(CACHE_LINE) struct {
-		CALL_RX_COUNTERS(CALL_MEMBER)
+		STREAM_RX_COUNTERS(CALL_MEMBER)
 	};
 	_Alignas(CACHE_LINE) struct {
-		CALL_WORKER_COUNTERS(CALL_MEMBER)
+		STREAM_WORKER_COUNTERS(CALL_MEMBER)
 	};
 #undef CALL_MEMBER
 };
@@ -172,7 +172,7 @@ struct rtcp_sent;
 
 /** The codecs that a party may send, each with its payload type. */
 #define CALL_CODECS_MAX 8u
-struct call_codecs {
+struct stream_codecs {
 	unsigned n;
 	struct codec_use one[CALL_CODECS_MAX];
 	struct passed_types passed; /**< of all that it may send */
@@ -185,12 +185,12 @@ struct stream_cfg {
 	struct pipeline_cfg media;
 	/** The codecs that its party may send, media.in first; NULL: only
 	 * that. Borrowed. */
-	const struct call_codecs *codecs;
+	const struct stream_codecs *codecs;
 	bool may_change;	    /**< transcoder_set_types() may follow */
 	struct release_cfg release; /**< as asked for; the terms add to it */
 	bool release_named;	    /**< its kind was asked for by name       */
 	struct task_terms terms;    /**< as asked for; weight 0: 1024 */
-	/** Terms for the scheduler, from call_settle(). */
+	/** Terms for the scheduler, from stream_settle(). */
 	struct core_terms declared;
 
 	uint32_t ssrc_in, ssrc_out;

@@ -12,7 +12,7 @@
 #include "base/assert.h"
 #include "base/clock.h"
 #include "base/thread.h"
-#include "media/call_table.h"
+#include "media/stream_table.h"
 #include "rtp/rtcp_session.h"
 
 /* The turn in progress. */
@@ -600,7 +600,7 @@ static void pass_cmr(struct transcode_worker *w, struct transcoder *c)
 	if (!pair)
 		return;
 	rcu_read_begin();
-	other = call_table_find(w->table, (uint32_t)pair);
+	other = stream_table_find(w->table, (uint32_t)pair);
 	if (other && other->stream->cfg.id == transcoder_pair_id(pair))
 		pipeline_ask_mode(other->pipeline, pipeline_kind(c->pipeline),
 				  cmr);

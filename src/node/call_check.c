@@ -126,7 +126,7 @@ static void follow_side_rate(struct codec_use *s, const struct codec_use *other)
 }
 
 /* Who says where packets come from means it, unless told otherwise; the party
- * of a conversation may be behind a NAT. */
+ * of a call of two streams may be behind a NAT. */
 static int check_hears(struct learn_terms *hears, const struct call_spec *r,
 		       unsigned i, const struct end_names names[2],
 		       struct cr_err *e)
@@ -419,7 +419,7 @@ int call_check_stream(struct stream_cfg *out, const struct call_spec *r,
 	    check_release(&cfg, &r->release, &r->terms.contract, e) ||
 	    check_call_terms(&cfg, &r->terms, e))
 		return -EINVAL;
-	/* what is learned names the stream of a conversation nowhere */
+	/* what is learned names the stream of a call of two streams nowhere */
 	cfg.may_change = r->port == CALL_PORT_EACH;
 	cfg.ssrc_in = cfg.may_change ? 0 : r->end[i].ssrc;
 	cfg.pair = r->pair;

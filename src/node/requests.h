@@ -75,7 +75,7 @@ struct reception_spec {
 	enum call_loss loss;
 	int jitter;		      /**< enum jitter_kind */
 	cr_ns jitter_min, jitter_max; /**< of its delay; 0: the defaults      */
-	int fill; /**< enum receive_stage_fill; -1: signalled in conversations,
+	int fill; /**< enum receive_stage_fill; -1: signalled in calls,
 		   * else never
 		   */
 };
@@ -120,7 +120,8 @@ struct endpoint_spec {
 	uint32_t ssrc;	   /**< of what it sends; 0: that is learned, or chosen
 			    */
 	uint32_t out_ssrc; /**< of what it is sent; 0: a random one */
-	/** enum endpoint_rtcp_mode; -1: PORT in a conversation, else off. */
+	/** enum endpoint_rtcp_mode; -1: PORT in a call of two streams, else
+	 * off. */
 	int rtcp;
 	const char *interface; /**< of its endpoint; NULL: any that fits     */
 	/** enum party_family: of its endpoint while its address is not known.
@@ -167,7 +168,7 @@ struct release_spec {
 enum call_port {
 	CALL_PORT_SHARED, /**< from in to out: the node's port */
 	CALL_PORT_OWN,	  /**< from in to out: one of the call's own */
-	CALL_PORT_EACH	  /**< a conversation: both ends have one */
+	CALL_PORT_EACH	  /**< a call of two streams: both ends have one */
 };
 
 /** Whether packets are passed on as they are where no codec is needed. */
@@ -175,10 +176,10 @@ enum relay_request { RELAY_AUTO, RELAY_NEVER };
 /** Their names. */
 #define RELAY_REQUEST_NAMES "auto", "never", NULL
 
-/** A call: one stream, from end 0 to end 1, or a conversation: one in each
- * direction. A change of one, or (end 0) of an endpoint, is a spec, too: what
- * it does not say stays, as CALL_CHANGE_UNSAID and struct endpoint_spec have
- * it. */
+/** A call: one stream, from end 0 to end 1, or two: one in
+ * each direction. A change of one, or (end 0) of an endpoint, is a spec, too:
+ * what it does not say stays, as CALL_CHANGE_UNSAID and struct endpoint_spec
+ * have it. */
 struct call_spec {
 	uint32_t id;		     /**< a change: of what */
 	struct endpoint_spec end[2]; /**< of one stream: in, out */
@@ -190,7 +191,7 @@ struct call_spec {
 	struct release_spec release;
 	int64_t ts_first; /**< of the input; -1: that of the first packet */
 	uint32_t pair;	  /**< id of the other direction's call, or 0 */
-	/* a conversation */
+	/* a call of two streams */
 	int relay; /**< enum relay_request       */
 	/** The request's label, for queries and records; or NULL. */
 	const char *label;

@@ -6,7 +6,7 @@
 
 #include <inttypes.h>
 
-#include "node/conversation.h"
+#include "node/node_call.h"
 #include "node/node_endpoint.h"
 #include "protocol/field_json.h"
 #include "protocol/tables/endpoint_fields.h"
@@ -106,7 +106,7 @@ static json_t *change_endpoint(struct service *sv,
 
 	if (!ep)
 		return NULL;
-	ret = conversation_change_party(ep, &spec->end[0], lacks, &err->why);
+	ret = node_call_change_party(ep, &spec->end[0], lacks, &err->why);
 	return ret ? request_wait(ret, err) : endpoint_json(ep);
 }
 

@@ -13,7 +13,7 @@
 
 #include <sys/queue.h>
 
-#include "node/conversation.h"
+#include "node/node_call.h"
 #include "protocol/field_json.h"
 #include "protocol/service.h"
 #include "protocol/tables/endpoint_fields.h"

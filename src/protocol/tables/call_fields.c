@@ -422,7 +422,7 @@ const struct field admitted_fields[] = {
 	{ ROW_INT(stream_counts, #n, n), .unit = (u), .label = (head),         \
 	  .help = (h) },
 
-const struct field stream_counts_fields[] = { CALL_COUNTERS(COUNT){ 0 } };
+const struct field stream_counts_fields[] = { STREAM_COUNTERS(COUNT){ 0 } };
 
 /* By enum cr_kv_unit. */
 static const char *const kv_units[] = { "count", "ns", "clock_ns", "ppm",

@@ -80,25 +80,26 @@ struct call_parties {
 struct call_info {
 	uint32_t id;
 	const char *label;
-	struct field_each streams; /**< struct node_call_info, whose id is first
-				    */
-	const struct call_parties *parties;  /**< NULL: it has one stream */
-	const struct node_call_place *place; /**< NULL: it has two        */
+	struct field_each
+		streams; /**< struct node_stream_info, whose id is first
+			  */
+	const struct call_parties *parties;    /**< NULL: it has one stream */
+	const struct node_stream_place *place; /**< NULL: it has two        */
 	/* where these lead; not to be copied */
 	struct call_parties two;
-	struct node_call_place one;
+	struct node_stream_place one;
 };
 
 /** The notification stream.ended. */
 struct stream_ended {
-	struct node_call_info info;
+	struct node_stream_info info;
 	const char *reason;
 };
 
 /** A stream of stream.top. */
 struct stream_top_entry {
 	struct node_top_rates rates;
-	struct node_call_info info;
+	struct node_stream_info info;
 };
 
 struct stream_top_result {
@@ -110,13 +111,13 @@ struct stream_top_result {
 
 FIELD_TABLE_DECLARE(side_info, struct node_side_info);
 FIELD_TABLE_DECLARE(admitted, struct node_admitted);
-FIELD_TABLE_DECLARE(stream_counts, struct node_call_counts);
+FIELD_TABLE_DECLARE(stream_counts, struct node_stream_counts);
 FIELD_TABLE_DECLARE(policy_number, struct cr_kv);
 FIELD_TABLE_DECLARE(bound, struct bound);
-FIELD_TABLE_DECLARE(stream_info, struct node_call_info);
-FIELD_TABLE_DECLARE(call_place_rtp, struct node_call_place);
-FIELD_TABLE_DECLARE(call_place_out, struct node_call_place);
-FIELD_TABLE_DECLARE(call_place, struct node_call_place);
+FIELD_TABLE_DECLARE(stream_info, struct node_stream_info);
+FIELD_TABLE_DECLARE(call_place_rtp, struct node_stream_place);
+FIELD_TABLE_DECLARE(call_place_out, struct node_stream_place);
+FIELD_TABLE_DECLARE(call_place, struct node_stream_place);
 FIELD_TABLE_DECLARE(call_parties, struct call_parties);
 FIELD_TABLE_DECLARE(call_started, struct call_info);
 FIELD_TABLE_DECLARE(call_info, struct call_info);

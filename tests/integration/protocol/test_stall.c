@@ -167,7 +167,7 @@ static void a_batch_of_starts_holds_nobody_up(void **state)
 	assert_int_equal(json_array_size(all), MOST);
 	for (unsigned i = 0; i < MOST; i++)
 		(void)started(json_array_get(all, i));
-	assert_int_equal(node_calls(o.d.rig.node), MOST + 1);
+	assert_int_equal(node_streams(o.d.rig.node), MOST + 1);
 	counts = query_b(&o);
 	assert_int_equal(desk_number(counts, "count.packets_in"), rounds);
 	assert_int_equal(desk_number(counts, "count.packets_out"), rounds);
@@ -266,7 +266,7 @@ static void bye_lets_no_call_begin(void **state)
 	client_do(&o.b, "call.start",
 		  "{'in': {'codec': 'pcmu'}, 'out': {'codec': 'amr', 'mode': "
 		  "'12.2', 'address': '127.0.0.1:9'}}");
-	assert_int_equal(node_calls(o.d.rig.node), 2);
+	assert_int_equal(node_streams(o.d.rig.node), 2);
 	close_office(&o);
 }
 
@@ -293,7 +293,7 @@ static void a_drain_meanwhile_refuses(void **state)
 			  request(2, "drain", json_object())));
 	assert_int_equal(asker_code(json_array_get(hear(&o, 0), 1)),
 			 RPC_DRAINING);
-	assert_int_equal(node_calls(o.d.rig.node), 1);
+	assert_int_equal(node_streams(o.d.rig.node), 1);
 	close_office(&o);
 }
 
