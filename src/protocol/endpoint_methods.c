@@ -6,9 +6,10 @@
 
 #include <inttypes.h>
 
-#include "node/node_call.h"
+#include "node/conversation.h"
 #include "node/node_endpoint.h"
 #include "protocol/field_json.h"
+#include "protocol/kept_calls.h"
 #include "protocol/tables/endpoint_fields.h"
 
 static json_t *endpoint_json(const struct node_endpoint *ep)
@@ -100,22 +101,27 @@ static json_t *change_endpoint(struct service *sv,
 			       struct node_cost_wait *lacks,
 			       struct rpc_error *err)
 {
-	const struct call_spec *spec = &a->spec;
+	const struct change_spec *spec = &a->spec.change;
 	struct node_endpoint *ep = endpoint_of_id(sv, spec->id, err);
 	int ret;
 
 	if (!ep)
 		return NULL;
-	ret = node_call_change_party(ep, &spec->end[0], lacks, &err->why);
-	return ret ? request_wait(ret, err) : endpoint_json(ep);
+	ret = conversation_change_party(ep, &spec->end[0], lacks, &err->why);
+	if (ret)
+		return request_wait(ret, err);
+	if (ep->conversation)
+		keep_call_change(conversation_stream(ep->conversation, 0),
+				 NULL);
+	return endpoint_json(ep);
 }
 
 json_t *method_endpoint_change(void *arg, struct rpc_peer *peer,
 			       const json_t *params, struct rpc_error *err)
 {
-	struct service_request a = { .run = change_endpoint };
+	struct service_request a = { .run = change_endpoint, .params = params };
 
-	return request_read(endpoint_change_fields, &a.spec, params, err)
+	return request_read(endpoint_change_fields, &a.spec.change, params, err)
 		       ? request_run(arg, peer, &a, err)
 		       : NULL;
 }
