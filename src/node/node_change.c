@@ -168,7 +168,8 @@ enum { LOOKS = 4096, CHANGES = 16 };
  * eighth too much? Then as it is today: into *@to. */
 static bool is_cheaper(const struct node_call *nc, struct stream_cfg *to)
 {
-	if (nc->ending || nc->hung || node_call_relays(nc) || !nc->cost)
+	if (nc->ending || nc->hung || nc->changing || node_call_relays(nc) ||
+	    !nc->cost)
 		return false;
 	*to = cfg_today(nc);
 	return node_load_of(to) * 8 < node_load_of(node_call_settings(nc)) * 7;
@@ -302,7 +303,7 @@ void node_follow(struct node *n)
 /* One of two. */
 struct recode {
 	struct node_call *nc;
-	struct stream_cfg *to, was;
+	struct stream_cfg *to;
 	struct cost_entry *cost;    /* NULL: it needs no codec */
 	struct transcoder *fresh;   /* that it has not had; or NULL */
 	struct call_codecs *codecs; /* the transcoder's, then; NULL: one */
@@ -349,7 +350,7 @@ static struct call_codecs what_comes(const struct recode *r)
 {
 	const struct call_codecs one = { .n = 1, .one = { r->to->media.in } };
 	struct call_codecs all = r->codecs ? *r->codecs : one;
-	const struct codec_use *before = &r->was.media.in;
+	const struct codec_use *before = &node_call_settings(r->nc)->media.in;
 
 	if (!r->fresh || all.n == CALL_CODECS_MAX ||
 	    !before->codec->decoder_open)
@@ -382,7 +383,8 @@ static int make_recoded_transcoder(struct recode *r, struct cr_err *e)
 	err = transcoder_types_new(&r->types, c, &all, e);
 	if (!err)
 		err = transcoder_aux_make(&r->aux, c, r->to, e);
-	if (!err && !r->fresh && !codec_use_same(&r->was.media.out, out))
+	if (!err && !r->fresh &&
+	    !codec_use_same(&node_call_settings(r->nc)->media.out, out))
 		err = pipeline_output_new(&r->output, out, true, e);
 	return err;
 }
@@ -411,7 +413,6 @@ static int make_recode(struct recode *r, bool relays, struct cr_err *e)
 		costs_hold(n->costs, r->cost);
 		call_settle(r->to, &r->cost->cost);
 	}
-	r->was = *node_call_settings(r->nc);
 	r->aux.types = aux_types_of(
 		r->to, node_call_relays(r->nc)
 			       ? stream_types(r->nc->stream)->aux
@@ -432,7 +433,7 @@ static const struct core_terms *admitted_terms(const struct recode *r)
 {
 	static const struct core_terms nothing;
 
-	return r->fresh ? &nothing : &r->was.declared;
+	return r->fresh ? &nothing : &node_call_settings(r->nc)->declared;
 }
 
 static int admit_recode(struct recode *r, unsigned flags, struct cr_verdict *v)
@@ -551,10 +552,12 @@ static void take_recode(struct recode *r, bool relays)
 /* It has been taken or given up. */
 static void free_recode(struct node_recode *r)
 {
-	for (unsigned i = 0; i < 2; i++)
+	for (unsigned i = 0; i < 2; i++) {
+		r->one[i].nc->changing = false;
 		if (r->one[i].cost)
 			costs_release(r->one[i].nc->node->costs,
 				      r->one[i].cost);
+	}
 	free(r);
 }
 
@@ -577,6 +580,7 @@ int node_recode_prepare(struct node_recode **out, struct node_call *const nc[2],
 	r->relays = relays;
 	for (unsigned i = 0; i < 2; i++) {
 		r->one[i].nc = nc[i];
+		nc[i]->changing = true;
 		r->one[i].to = &to[i];
 	}
 	for (unsigned i = 0; i < 2 && !err; i++)

@@ -44,6 +44,8 @@ struct node_call {
 	char peer[NODE_ADDRESS_MAX]; /**< whose word it was, then; or "" */
 	bool ending;
 	bool recoded;	  /**< its codecs have changed */
+	bool changing;	  /**< until its codecs have: the engine may have it by
+			   * other terms than the stream's */
 	bool needs_codec; /**< a relay whose transcoder stays awake, for what
 			       is not passed on */
 	bool hung;	  /**< told as ended, but a stuck thread has it       */
