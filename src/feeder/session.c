@@ -728,14 +728,14 @@ static void judge_side(struct feeder_call *c, unsigned i)
 {
 	static const char *const names[] = {
 #define NAME(name, ...) #name,
-		CALL_COUNTERS(NAME)
+		STREAM_COUNTERS(NAME)
 #undef NAME
 	};
 	const struct feeder_stream *st = c->side[i];
 	const struct campaign_flow *f = st->flow;
-	uint64_t counts[CALL_NCOUNTERS];
+	uint64_t counts[STREAM_NCOUNTERS];
 
-	for (unsigned k = 0; k < CALL_NCOUNTERS; k++)
+	for (unsigned k = 0; k < STREAM_NCOUNTERS; k++)
 		counts[k] = (uint64_t)json_integer_value(
 			json_object_get(st->counts, names[k]));
 	balance_judge(

@@ -10,7 +10,7 @@
 
 /** Counters of a stream. Each has one writing thread at a time: in mode relay
  * the receiver writes all, in mode transcode the worker the second part. */
-#define CALL_RX_COUNTERS(X)                                                    \
+#define STREAM_RX_COUNTERS(X)                                                  \
 	X(packets_in, "packets", "IN_PKTS",                                    \
 	  "packets that became frames, or were relayed")                       \
 	X(octets_in, "bytes", NULL, "payload octets accepted")                 \
@@ -103,19 +103,19 @@
 	  "time that workers were at frames: codec_ns, and sending")
 
 /** Those that can be added up over calls, and all. */
-#define CALL_SUMS(X) CALL_RX_COUNTERS(X) CALL_WORKER_SUMS(X)
-#define CALL_WORKER_COUNTERS(X)                                                \
+#define CALL_SUMS(X) STREAM_RX_COUNTERS(X) CALL_WORKER_SUMS(X)
+#define STREAM_WORKER_COUNTERS(X)                                              \
 	CALL_WORKER_SUMS(X)                                                    \
 	X(delay_max_ns, "ns", "MAX_DELAY",                                     \
 	  "longest time from arrival to sending")
-#define CALL_COUNTERS(X) CALL_RX_COUNTERS(X) CALL_WORKER_COUNTERS(X)
+#define STREAM_COUNTERS(X) STREAM_RX_COUNTERS(X) STREAM_WORKER_COUNTERS(X)
 
 /** Their places in an array of all. */
 enum call_counter {
 #define CALL_PLACE(name, ...) CALL_COUNTER_##name,
-	CALL_COUNTERS(CALL_PLACE)
+	STREAM_COUNTERS(CALL_PLACE)
 #undef CALL_PLACE
-		CALL_NCOUNTERS
+		STREAM_NCOUNTERS
 };
 
 /** Datagrams that no call could be charged with. */

@@ -8,7 +8,7 @@
 #ifndef MEDIA_PACKET_H
 #define MEDIA_PACKET_H
 
-#include "media/call_table.h"
+#include "media/stream_table.h"
 #include "media/counters.h"
 #include "media/rtp_stream.h"
 #include "observe/trace_writer.h"
@@ -21,8 +21,8 @@ struct packet_counters {
 };
 
 struct packet_path {
-	struct call_table *table;
-	struct call_cache cache;
+	struct stream_table *table;
+	struct stream_cache cache;
 	struct trace_ring *trace;
 	struct relay_burst *relays; /**< what leaves as it came */
 	unsigned receiver; /**< whose path this is: stream_cfg.receiver */

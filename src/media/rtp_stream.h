@@ -64,7 +64,6 @@
 #include "media/frame_ring.h"
 #include "media/pipeline.h"
 #include "media/receive_stage.h"
-#include "media/state_memory.h"
 #include "rtp/payload_types.h"
 #include "rtp/rtp.h"
 #include "rtp/telephone_event.h"
@@ -116,10 +115,10 @@ static inline enum frame_ring_what aux_what(struct aux_types t, uint8_t pt)
 struct stream_counters {
 #define CALL_MEMBER(name, ...) atomic_ullong name;
 	_Alignas(CACHE_LINE) struct {
-		CALL_RX_COUNTERS(CALL_MEMBER)
+		STREAM_RX_COUNTERS(CALL_MEMBER)
 	};
 	_Alignas(CACHE_LINE) struct {
-		CALL_WORKER_COUNTERS(CALL_MEMBER)
+		STREAM_WORKER_COUNTERS(CALL_MEMBER)
 	};
 #undef CALL_MEMBER
 };
@@ -144,12 +143,6 @@ struct stream_out {
 	uint32_t ssrc, ts;
 	uint16_t seq;
 	struct sockaddr_storage to;
-	/** Where a new process finds all this; NULL: nowhere. Constant. */
-	struct state_stream *state;
-	/** A process that has died has sent before: the input's timestamp
-	 * then, until something is sent again. */
-	bool resumes;
-	uint32_t resumes_ts;
 };
 
 /** Look where packets go to, if that has changed. Its address may be written at
@@ -179,7 +172,7 @@ struct rtcp_sent;
 
 /** The codecs that a party may send, each with its payload type. */
 #define CALL_CODECS_MAX 8u
-struct call_codecs {
+struct stream_codecs {
 	unsigned n;
 	struct codec_use one[CALL_CODECS_MAX];
 	struct passed_types passed; /**< of all that it may send */
@@ -192,12 +185,12 @@ struct stream_cfg {
 	struct pipeline_cfg media;
 	/** The codecs that its party may send, media.in first; NULL: only
 	 * that. Borrowed. */
-	const struct call_codecs *codecs;
+	const struct stream_codecs *codecs;
 	bool may_change;	    /**< transcoder_set_types() may follow */
 	struct release_cfg release; /**< as asked for; the terms add to it */
 	bool release_named;	    /**< its kind was asked for by name       */
 	struct task_terms terms;    /**< as asked for; weight 0: 1024 */
-	/** Terms for the scheduler, from call_settle(). */
+	/** Terms for the scheduler, from stream_settle(). */
 	struct core_terms declared;
 
 	uint32_t ssrc_in, ssrc_out;
@@ -348,9 +341,6 @@ void stream_set_cfg(struct stream *s, const struct stream_cfg *to);
 void stream_set_transcoder(struct stream *s, struct transcoder *c);
 /** Pass on by @types, its own then. */
 void stream_set_types(struct stream *s, struct relay_types *types);
-/** A process that has died has sent @was: go on behind that. @s has its
- * transcoder, or types; nobody else sees it yet. */
-void stream_resume(struct stream *s, const struct state_sent *was);
 /** Set the mode that is wanted from now on. In STREAM_TRANSCODE it has a
  * transcoder, in the others types. */
 void stream_want(struct stream *s, enum stream_mode mode);

@@ -127,7 +127,7 @@ struct rx_config {
 	bool one_of_many;
 	struct handover *
 		*box; /**< of each receiver, by number; NULL: one only */
-	struct call_table *table;
+	struct stream_table *table;
 	const struct endpoints *endpoints; /**< of all receivers */
 	struct live *live;
 	struct trace_ring *trace;

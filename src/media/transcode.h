@@ -192,9 +192,9 @@ enum transcode_state { TRANSCODE_AT_WORK, TRANSCODE_IN_CODEC, TRANSCODE_TAKEN };
 struct transcode_worker {
 	/* constant while a thread has it */
 	int fd; /**< the shared UDP socket, for calls without their own */
-	cr_ns clock_cost;	  /**< of reading the thread's CPU time, ns */
-	cr_ns quota_burst;	  /**< of each call, see struct quota      */
-	struct call_table *table; /**< where the calls of CMRs are found */
+	cr_ns clock_cost;	    /**< of reading the thread's CPU time, ns */
+	cr_ns quota_burst;	    /**< of each call, see struct quota      */
+	struct stream_table *table; /**< where the calls of CMRs are found */
 	/* the worker's own */
 	struct trace_ring *trace;
 	struct pipeline_scratch scratch;

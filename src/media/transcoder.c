@@ -49,7 +49,7 @@ static void free_transcoder_types(struct rcu_later *head)
 }
 
 static int fill_types(struct payload_types *t, struct transcoder *c,
-		      const struct call_codecs *codecs, struct cr_err *e)
+		      const struct stream_codecs *codecs, struct cr_err *e)
 {
 	int err = 0;
 
@@ -79,7 +79,7 @@ static void add_former(struct payload_types *t, struct transcoder *c)
 }
 
 int transcoder_types_new(struct transcoder_types **out, struct transcoder *c,
-			 const struct call_codecs *codecs, struct cr_err *e)
+			 const struct stream_codecs *codecs, struct cr_err *e)
 {
 	struct transcoder_types *t = calloc(1, sizeof(*t));
 	int err;
@@ -303,7 +303,7 @@ static struct release_cfg release_of(const struct stream_cfg *cfg)
 	return r;
 }
 
-void call_settle(struct stream_cfg *cfg, const struct cr_cost *measured)
+void stream_settle(struct stream_cfg *cfg, const struct cr_cost *measured)
 {
 	const struct release_cfg r = release_of(cfg);
 	const struct task_terms *t = &cfg->terms;

@@ -372,7 +372,7 @@ int transcoder_new(struct transcoder **c, struct stream *s,
 
 /** Set what is declared to schedulers of the stream @cfg, whose packets cost
  * @measured here. Before transcoder_new() and transcoder_set_terms(). */
-void call_settle(struct stream_cfg *cfg, const struct cr_cost *measured);
+void stream_settle(struct stream_cfg *cfg, const struct cr_cost *measured);
 
 /**
  * Let @c go on as @to, a settled configuration that differs from its own in
@@ -393,7 +393,7 @@ struct transcoder_types;
  * -ENOSPC, -EEXIST (two of one type), -EINVAL, -ENOMEM with @e. Control thread.
  */
 int transcoder_types_new(struct transcoder_types **t, struct transcoder *c,
-			 const struct call_codecs *codecs, struct cr_err *e);
+			 const struct stream_codecs *codecs, struct cr_err *e);
 /** @t is not wanted; nothing of it stays with @c. NULL is fine. */
 void transcoder_types_free(struct transcoder_types *t, struct transcoder *c);
 /** Go by @t, which is its own then, from the next packet on; type @first is

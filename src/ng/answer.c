@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Answers: what both sides have settled on becomes a conversation for each
- * line, or changes the one that is there; and the offerer is told. And what a
- * line of a description means for its party's spec: where it is, how long its
- * packets are.
+ * Answers: what both sides have settled on becomes a call of two streams for
+ * each line, or changes the one that is there; and the offerer is told. And
+ * what a line of a description means for its party's spec: where it is, how
+ * long its packets are.
  *
- * A conversation begins with the first offer, on a guess, so that nothing is
- * lost of what the other side says before its answer; answers change it.
+ * A call of two streams begins with the first offer, on a guess, so that
+ * nothing is lost of what the other side says before its answer; answers change
+ * it.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -119,7 +120,7 @@ void ng_spec_locate(struct endpoint_spec *to, const struct sdp_line *line,
 	to->hold = !(ng_line_mode(line) & SDP_RECVONLY);
 }
 
-/* --- conversations --- */
+/* --- calls --- */
 
 /* The party of @l has agreed that RTCP goes where RTP does (RFC 5761), or not.
  */
@@ -132,14 +133,15 @@ static void agree_mux(struct node *n, struct ng_endpoint *l, bool mux)
 		endpoint_rtcp_mux(ep->endpoint, mux);
 }
 
-/* On whose word a conversation ends that an answer, or another branch, ends. */
+/* On whose word a call of two streams ends that an answer, or another branch,
+ * ends. */
 static const struct node_who proxy = { .by = NODE_BY_PROXY };
 
 /* Nobody else has it. */
-static void end_conversation(struct node_endpoint *ep)
+static void end_node_call(struct node_endpoint *ep)
 {
-	if (ep->conversation)
-		conversation_stop(ep->conversation, NODE_END_STOPPED, &proxy);
+	if (ep->call)
+		node_call_stop(ep->call, NODE_END_STOPPED, &proxy);
 }
 
 void ng_endpoint_close(struct node *n, struct ng_endpoint *l)
@@ -152,36 +154,34 @@ void ng_endpoint_close(struct node *n, struct ng_endpoint *l)
 	l->sounds = NULL;
 	if (!ep)
 		return;
-	end_conversation(ep);
+	end_node_call(ep);
 	(void)node_endpoint_close(ep, &e);
 }
 
-static struct conversation *conversation_of(struct node *n,
-					    const struct ng_stream *s)
+static struct node_call *node_call_of(struct node *n, const struct ng_stream *s)
 {
-	return s->conversation ? conversation_find(n, s->conversation) : NULL;
+	return s->node_call ? node_call_find(n, s->node_call) : NULL;
 }
 
 bool ng_stream_runs(struct node *n, const struct ng_stream *s)
 {
-	return !s->conversation || conversation_of(n, s);
+	return !s->node_call || node_call_of(n, s);
 }
 
 void ng_stream_stop(struct node *n, struct ng_stream *s, enum node_end why,
 		    const struct node_who *who)
 {
-	struct conversation *c = conversation_of(n, s);
+	struct node_call *c = node_call_of(n, s);
 
-	s->conversation = 0;
+	s->node_call = 0;
 	if (c)
-		conversation_stop(c, why, who);
+		node_call_stop(c, why, who);
 }
 
-static int begin_conversation(struct node *n, struct ng_dialog *d, unsigned i,
-			      const struct endpoint_spec to[2],
-			      struct node_cost_wait *lacks,
-			      struct conversation_change **change,
-			      struct cr_err *e)
+static int begin_node_call(struct node *n, struct ng_dialog *d, unsigned i,
+			   const struct endpoint_spec to[2],
+			   struct node_cost_wait *lacks,
+			   struct node_call_change **change, struct cr_err *e)
 {
 	struct call_spec r = CALL_SPEC_UNSAID;
 
@@ -193,42 +193,42 @@ static int begin_conversation(struct node *n, struct ng_dialog *d, unsigned i,
 
 		r.end[k].endpoint = d->side[k]->endpoint[i].id;
 		if (ep)
-			end_conversation(ep); /* another branch's */
+			end_node_call(ep); /* another branch's */
 	}
-	return conversation_prepare_start(n, &r, to, lacks, change, e);
+	return node_call_prepare_start(n, &r, to, lacks, change, e);
 }
 
 int ng_stream_prepare(struct node *n, struct ng_dialog *d, unsigned i,
 		      const struct endpoint_spec to[2],
 		      struct node_cost_wait *lacks,
-		      struct conversation_change **change, struct cr_err *e)
+		      struct node_call_change **change, struct cr_err *e)
 {
-	struct conversation *c = conversation_of(n, &d->stream[i]);
+	struct node_call *c = node_call_of(n, &d->stream[i]);
 
-	return c ? conversation_prepare(c, to, lacks, change, e)
-		 : begin_conversation(n, d, i, to, lacks, change, e);
+	return c ? node_call_prepare(c, to, lacks, change, e)
+		 : begin_node_call(n, d, i, to, lacks, change, e);
 }
 
-struct conversation *ng_stream_commit(struct ng_stream *s,
-				      struct conversation_change *change)
+struct node_call *ng_stream_commit(struct ng_stream *s,
+				   struct node_call_change *change)
 {
-	struct conversation *c = conversation_commit(change);
+	struct node_call *c = node_call_commit(change);
 
-	s->conversation = conversation_id(c);
+	s->node_call = node_call_id(c);
 	return c;
 }
 
 void ng_stream_set_early(struct node *n, struct ng_stream *s, bool early)
 {
-	struct conversation *c = conversation_of(n, s);
+	struct node_call *c = node_call_of(n, s);
 
 	s->early = early;
 	if (c)
-		conversation_set_early(c, early);
+		node_call_set_early(c, early);
 }
 
-/* Would ng_stream_prepare() end a conversation of another dialog, which has an
- * endpoint of line @i of @d now? */
+/* Would ng_stream_prepare() end a call of two streams of another dialog, which
+ * has an endpoint of line @i of @d now? */
 static bool takes_endpoint(struct node *n, const struct ng_dialog *d,
 			   unsigned i)
 {
@@ -237,9 +237,9 @@ static bool takes_endpoint(struct node *n, const struct ng_dialog *d,
 
 	for (unsigned k = 0; k < 2; k++) {
 		ep = node_endpoint_find(n, d->side[k]->endpoint[i].id);
-		takes |= ep && ep->conversation;
+		takes |= ep && ep->call;
 	}
-	return takes && !conversation_of(n, &d->stream[i]);
+	return takes && !node_call_of(n, &d->stream[i]);
 }
 
 /* Check the endpoints of line @i as ng_stream_prepare() would. */
@@ -282,19 +282,18 @@ static int weigh_new(struct node *n, const struct endpoint_spec to[2],
 		r.end[i].types.noise = 0;
 	}
 	w->needs.streams = 2;
-	return conversation_weigh(n, &r, w->promised, &w->needs.ppm, w->lacks,
-				  e);
+	return node_call_weigh(n, &r, w->promised, &w->needs.ppm, w->lacks, e);
 }
 
 int ng_stream_weigh(struct node *n, const struct ng_stream *s,
 		    const struct endpoint_spec to[2], struct ng_weighing *w,
 		    struct cr_err *e)
 {
-	struct conversation *c = conversation_of(n, s);
+	struct node_call *c = node_call_of(n, s);
 
-	w->needs = (struct conversation_promise){ 0 };
-	return c ? conversation_weigh_change(c, to, w->promised, &w->needs.ppm,
-					     w->lacks, e)
+	w->needs = (struct node_call_promise){ 0 };
+	return c ? node_call_weigh_change(c, to, w->promised, &w->needs.ppm,
+					  w->lacks, e)
 		 : weigh_new(n, to, w, e);
 }
 
@@ -405,7 +404,7 @@ static int prepare_lines(struct ng_exchange *x, struct cr_err *e)
 static int weigh_answer(struct ng_exchange *x, struct cr_err *e)
 {
 	struct node *n = x->w->service->node;
-	struct conversation_promise all = { 0 };
+	struct node_call_promise all = { 0 };
 	struct ng_weighing w = { .promised = &all,
 				 .lacks = &x->w->service->lacks };
 	int err = 0;
@@ -430,7 +429,7 @@ static void undo_answer(struct ng_exchange *x, unsigned end)
 {
 	for (unsigned i = 0; i < end; i++)
 		if (x->carried[i])
-			conversation_cancel(x->line[i].change);
+			node_call_cancel(x->line[i].change);
 }
 
 static void commit_line(struct ng_exchange *x, unsigned i)
@@ -441,7 +440,7 @@ static void commit_line(struct ng_exchange *x, unsigned i)
 	struct ng_side *offerer = d->side[x->by], *answerer = d->side[!x->by];
 	const char *const tag[2] = { d->side[0]->tag, d->side[1]->tag };
 	unsigned mux = s->offered.mux;
-	struct conversation *c;
+	struct node_call *c;
 
 	ng_release(x->w->service, s); /* it has its share now */
 	if (x->carried[i]) {
@@ -454,7 +453,7 @@ static void commit_line(struct ng_exchange *x, unsigned i)
 			  (mux & NG_MUX_FAR) && (sdp_line(x->sdp, i)->mux ||
 						 (mux & NG_MUX_SURE)));
 		memcpy(s->spoken, x->line[i].spoken, sizeof(s->spoken));
-		conversation_set_tags(c, tag, i + 1);
+		node_call_set_tags(c, tag, i + 1);
 		return;
 	}
 	ng_stream_stop(n, s, NODE_END_STOPPED, &proxy);

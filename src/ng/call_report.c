@@ -51,18 +51,18 @@ static json_t *reported_endpoint(const struct sockaddr_storage *at)
 }
 
 /* The stream that comes from side @i in line @line of @d, or NULL. */
-static struct node_call *stream_from(struct ng_service *sv,
-				     const struct ng_dialog *d, unsigned line,
-				     unsigned i)
+static struct node_stream *stream_from(struct ng_service *sv,
+				       const struct ng_dialog *d, unsigned line,
+				       unsigned i)
 {
-	uint32_t id = d->stream[line].conversation;
-	struct conversation *c = id ? conversation_find(sv->node, id) : NULL;
+	uint32_t id = d->stream[line].node_call;
+	struct node_call *c = id ? node_call_find(sv->node, id) : NULL;
 
-	return c ? conversation_stream(c, i) : NULL;
+	return c ? node_call_stream(c, i) : NULL;
 }
 
 static struct sums rtp_sums_of(const struct node_endpoint_info *endpoint,
-			       const struct node_call_info *stream)
+			       const struct node_stream_info *stream)
 {
 	struct sums s = {
 		.packets = endpoint->packets,
@@ -90,17 +90,17 @@ enum { SAMPLE_PACKETS = 25 };
 /* What was heard of the party of @endpoint since @since. False: nobody knows.
  */
 static bool sample_endpoint(const struct node_endpoint_info *endpoint,
-			    struct node_call *from,
+			    struct node_stream *from,
 			    const struct record_loss *since,
 			    struct record_loss *now, struct ng_sample *out)
 {
 	const struct endpoint_rtcp_info *near = &endpoint->rtcp.leads, *far;
-	struct node_call_info stream;
+	struct node_stream_info stream;
 	struct record_quality q;
 
-	if (!from || !node_call_quality(from, since, now, &q))
+	if (!from || !node_stream_quality(from, since, now, &q))
 		return false;
-	node_call_info(from, &stream);
+	node_stream_info(from, &stream);
 	far = &stream.rtcp.leads;
 	*out = (struct ng_sample){
 		.mos = q.mos,
@@ -115,7 +115,8 @@ static bool sample_endpoint(const struct node_endpoint_info *endpoint,
 }
 
 static void take_quality_sample(const struct node_endpoint_info *endpoint,
-				struct node_call *from, struct ng_endpoint *to)
+				struct node_stream *from,
+				struct ng_endpoint *to)
 {
 	struct ng_samples *s = to->sounds;
 	struct record_loss none = { 0 }, now;
@@ -155,7 +156,7 @@ static json_t *reported_sample(const struct ng_sample *s, const char *last,
  * came so far, and the worst and best parts of it. Round trips are known where
  * there is RTCP. */
 static void report_ssrc(const struct node_endpoint_info *endpoint,
-			struct node_call *from, struct ng_endpoint *of,
+			struct node_stream *from, struct ng_endpoint *of,
 			json_t *to)
 {
 	const struct endpoint_rtcp_info *seen = &endpoint->rtcp.leads;
@@ -209,7 +210,7 @@ void ng_take_samples(struct ng_service *sv, struct ng_call *call)
 
 	LIST_FOREACH(d, &call->dialogs, link)
 	for (unsigned k = 0; k < d->nlines; k++)
-		if (d->stream[k].conversation)
+		if (d->stream[k].node_call)
 			sample_line(sv, d, k);
 }
 
@@ -238,9 +239,9 @@ static json_t *reported_media(struct ng_service *sv, const struct ng_dialog *d,
 	const struct node_endpoint *ep =
 		node_endpoint_find(sv->node, endpoint->id);
 	const struct codec_spec *spoken = &d->stream[line].spoken[i];
-	struct node_call *from = stream_from(sv, d, line, i);
+	struct node_stream *from = stream_from(sv, d, line, i);
 	struct sockaddr_storage local = { 0 };
-	struct node_call_info stream;
+	struct node_stream_info stream;
 	struct node_endpoint_info about;
 	struct sums rtp, rtcp;
 	unsigned port;
@@ -251,7 +252,7 @@ static json_t *reported_media(struct ng_service *sv, const struct ng_dialog *d,
 		return NULL;
 	node_endpoint_info(ep, &about);
 	if (from)
-		node_call_info(from, &stream);
+		node_stream_info(from, &stream);
 	rtp = rtp_sums_of(&about, from ? &stream : NULL);
 	r = &about.rtcp.leads;
 	rtcp = (struct sums){ .packets = r->packets_in,

@@ -12,7 +12,7 @@
  * 12 and 16.7). A side has endpoints: our ports towards it, one for each media
  * line. A dialog has streams: what becomes of each line between its sides.
  *
- * Only books are kept here: what endpoints and conversations are is
+ * Only books are kept here: what endpoints and calls are is
  * ng/ng_service_impl.h's. Pure but for memory. One thread.
  */
 #ifndef NG_DIALOG_H
@@ -28,7 +28,7 @@
 #include "cr/error.h"
 #include "cr/time.h"
 #include "ng/request.h"
-#include "node/conversation.h"
+#include "node/node_call.h"
 #include "node/info.h"
 
 /* --- what each host that asks has of this node: media lines, each of which
@@ -137,12 +137,12 @@ struct ng_offered {
 
 /** A media line between the sides of a dialog. */
 struct ng_stream {
-	uint32_t conversation; /**< 0: none yet, or none any more */
-	bool early;	       /**< it has begun on an offer only */
+	uint32_t node_call; /**< 0: none yet, or none any more */
+	bool early;	    /**< it has begun on an offer only */
 	struct ng_offered offered;
 	struct codec_spec spoken[2]; /**< last, by the sides; or "" */
 	/** What is kept free for the newest offer, until it is answered. */
-	struct conversation_promise promised;
+	struct node_call_promise promised;
 };
 
 struct ng_dialog {

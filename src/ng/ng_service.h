@@ -4,7 +4,7 @@
  *
  * A telephone system hands over the session descriptions of its callers. It
  * gets them back with our addresses and codecs in them; so packets come to us,
- * and conversations (node/conversation.h) do the rest. Its calls belong to
+ * and calls (node/node_call.h) do the rest. Its calls belong to
  * nobody's session: they end when it deletes them, or when they are silent for
  * long.
  *

@@ -5,7 +5,7 @@
  *   ng_service.c    requests and their answers, waits, time; commands beside
  *                   offers
  *   offer.c         the new offer to the other side, and the endpoints for it
- *   answer.c        what both sides have settled on, and their conversations
+ *   answer.c        what both sides have settled on, and their calls
  *   call_report.c   what a client can know of calls
  */
 #ifndef NG_NG_SERVICE_IMPL_H
@@ -15,7 +15,7 @@
 #include "ng/message.h"
 #include "ng/request.h"
 #include "ng/ng_service.h"
-#include "node/conversation.h"
+#include "node/node_call.h"
 #include "node/node.h"
 
 struct ng_service;
@@ -57,10 +57,10 @@ struct ng_exchange {
 		/* an offer's: what an answer will be to, and what was promised
 		 * to the one before */
 		struct ng_offered offered;
-		struct conversation_promise before;
+		struct node_call_promise before;
 		/* an answer's: what parties become */
 		struct endpoint_spec to[2];
-		struct conversation_change *change;
+		struct node_call_change *change;
 		struct codec_spec spoken[2];
 	} line[SDP_LINES_MAX]; /**< those that are carried */
 };
@@ -72,7 +72,7 @@ struct ng_service {
 	struct ng_calls calls;
 	struct ng_host_quota shares;
 	/** By offers that were not answered yet. */
-	struct conversation_promise promised;
+	struct node_call_promise promised;
 	/** Dialogs that nobody has answered, by when they were offered last. */
 	TAILQ_HEAD(, ng_dialog) ringing;
 	LIST_HEAD(, ng_wait) waits;
@@ -102,7 +102,7 @@ void ng_dialog_ring(struct ng_service *sv, struct ng_dialog *d, bool rings);
 /** End the oldest of the dialogs that nobody has answered for long, of the host
  * that has most of them, in place of another call than @d. False: none. */
 bool ng_end_oldest(struct ng_service *sv, const struct ng_dialog *d);
-/** End @d, on the word of @who (NULL: the node's own): its conversations, and
+/** End @d, on the word of @who (NULL: the node's own): its calls, and
  * endpoints that only it has. */
 void ng_end_dialog(struct ng_service *sv, struct ng_dialog *d,
 		   enum node_end why, const struct node_who *who);
@@ -171,40 +171,40 @@ void ng_spec_locate(struct endpoint_spec *to, const struct sdp_line *line,
 /** Which side may send, with hold by address (RFC 2543) as RFC 3264 has it. */
 enum sdp_mode ng_line_mode(const struct sdp_line *line);
 
-/** Close @l, and end the conversation that has it. */
+/** Close @l, and end the call that has it. */
 void ng_endpoint_close(struct node *n, struct ng_endpoint *l);
 
 /** Both sides of line @i of @d, in their order, are to be as @to says: the
- * conversation begins or goes on with *@change, by ng_stream_commit(), or it is
- * undone by conversation_cancel(). 0; with @e -EINVAL, -ENOSPC, ...; -EAGAIN:
+ * call begins or goes on with *@change, by ng_stream_commit(), or it is
+ * undone by node_call_cancel(). 0; with @e -EINVAL, -ENOSPC, ...; -EAGAIN:
  * @lacks has to be known first, then ask again. */
 int ng_stream_prepare(struct node *n, struct ng_dialog *d, unsigned i,
 		      const struct endpoint_spec to[2],
 		      struct node_cost_wait *lacks,
-		      struct conversation_change **change, struct cr_err *e);
-/** What has been prepared for @s takes effect. Returns its conversation. */
-struct conversation *ng_stream_commit(struct ng_stream *s,
-				      struct conversation_change *change);
-/** The conversation of @s has been answered; or (@early) has begun before that:
+		      struct node_call_change **change, struct cr_err *e);
+/** What has been prepared for @s takes effect. Returns its call. */
+struct node_call *ng_stream_commit(struct ng_stream *s,
+				   struct node_call_change *change);
+/** The call of @s has been answered; or (@early) has begun before that:
  * what comes of a side is passed on until there is an answer. */
 void ng_stream_set_early(struct node *n, struct ng_stream *s, bool early);
-/** Has its conversation not ended? True, too, if it never had one. */
+/** Has its call not ended? True, too, if it never had one. */
 bool ng_stream_runs(struct node *n, const struct ng_stream *s);
-/** Its conversation ends, if there is one, on the word of @who. Its endpoints
+/** Its call ends, if there is one, on the word of @who. Its endpoints
  * stay. */
 void ng_stream_stop(struct node *n, struct ng_stream *s, enum node_end why,
 		    const struct node_who *who);
 
 struct ng_weighing {
-	const struct conversation_promise *promised; /**< to others */
-	struct node_cost_wait *lacks;		     /**< with -EAGAIN */
+	const struct node_call_promise *promised; /**< to others */
+	struct node_cost_wait *lacks;		  /**< with -EAGAIN */
 	/** Needed beyond what is there. */
-	struct conversation_promise needs;
+	struct node_call_promise needs;
 };
 
 /** Would the parties of @s be let speak as @to says now, beside those that were
- * promised something? 0 and @w->needs; as conversation_weigh() or
- * conversation_weigh_change(), with @e. Nothing changes. */
+ * promised something? 0 and @w->needs; as node_call_weigh() or
+ * node_call_weigh_change(), with @e. Nothing changes. */
 int ng_stream_weigh(struct node *n, const struct ng_stream *s,
 		    const struct endpoint_spec to[2], struct ng_weighing *w,
 		    struct cr_err *e);

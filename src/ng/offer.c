@@ -455,7 +455,7 @@ static bool is_anothers(const struct ng_exchange *x, unsigned i)
 	const struct ng_side *by = d->side[x->by];
 
 	LIST_FOREACH(of, &d->call->dialogs, link)
-	if (of != d && of->stream[i].conversation && !of->stream[i].early &&
+	if (of != d && of->stream[i].node_call && !of->stream[i].early &&
 	    (of->side[0] == by || of->side[1] == by) &&
 	    ng_stream_runs(x->w->service->node, &of->stream[i]))
 		return true;
@@ -475,7 +475,7 @@ static bool early_specs(struct ng_exchange *x, unsigned i,
 	struct codec_settled *on = &x->settled;
 	struct cr_err e;
 
-	if ((s->conversation && ng_stream_runs(x->w->service->node, s) &&
+	if ((s->node_call && ng_stream_runs(x->w->service->node, s) &&
 	     !s->early) ||
 	    is_anothers(x, i))
 		return false;
@@ -487,13 +487,13 @@ static bool early_specs(struct ng_exchange *x, unsigned i,
 	return true;
 }
 
-/* An early conversation has what was promised to it; one for which there is no
+/* An early call has what was promised to it; one for which there is no
  * room does not begin. */
 static void begin_early(struct ng_exchange *x, unsigned i)
 {
 	struct ng_service *sv = x->w->service;
 	struct ng_stream *s = &x->d->stream[i];
-	struct conversation_change *change;
+	struct node_call_change *change;
 	struct endpoint_spec to[2];
 	struct cr_err e;
 
@@ -541,11 +541,11 @@ void ng_release(struct ng_service *sv, struct ng_stream *s)
 {
 	sv->promised.ppm -= s->promised.ppm;
 	sv->promised.streams -= s->promised.streams;
-	s->promised = (struct conversation_promise){ 0 };
+	s->promised = (struct node_call_promise){ 0 };
 }
 
 static void promise(struct ng_service *sv, struct ng_stream *s,
-		    const struct conversation_promise *p)
+		    const struct node_call_promise *p)
 {
 	s->promised = *p;
 	sv->promised.ppm += p->ppm;
@@ -556,7 +556,7 @@ static void promise(struct ng_service *sv, struct ng_stream *s,
  * offer that has to wait for costs waits before anything has changed. */
 static int weigh_line(struct ng_exchange *x, unsigned i, struct cr_err *e)
 {
-	static const struct conversation_promise nothing;
+	static const struct node_call_promise nothing;
 	struct ng_service *sv = x->w->service;
 	struct ng_stream *s = &x->d->stream[i];
 	struct ng_weighing w = { .promised = &sv->promised,

@@ -126,7 +126,7 @@ static void follow_side_rate(struct codec_use *s, const struct codec_use *other)
 }
 
 /* Who says where packets come from means it, unless told otherwise; the party
- * of a conversation may be behind a NAT. */
+ * of a call of two streams may be behind a NAT. */
 static int check_hears(struct learn_terms *hears, const struct call_spec *r,
 		       unsigned i, const struct end_names names[2],
 		       struct cr_err *e)
@@ -419,7 +419,7 @@ int call_check_stream(struct stream_cfg *out, const struct call_spec *r,
 	    check_release(&cfg, &r->release, &r->terms.contract, e) ||
 	    check_call_terms(&cfg, &r->terms, e))
 		return -EINVAL;
-	/* what is learned names the stream of a conversation nowhere */
+	/* what is learned names the stream of a call of two streams nowhere */
 	cfg.may_change = r->port == CALL_PORT_EACH;
 	cfg.ssrc_in = cfg.may_change ? 0 : r->end[i].ssrc;
 	cfg.pair = r->pair;
@@ -462,23 +462,41 @@ int call_check(struct stream_cfg *out, const struct call_spec *r,
 
 /* --- changes --- */
 
-void call_change_begin(struct change_spec *r, const struct stream_cfg *cfg)
+/* Put what the change @to says into @terms. */
+static void change_terms(struct task_terms *terms, const struct task_terms *to)
 {
-	*r = (struct change_spec){
-		.id = cfg->id,
-		.terms = cfg->terms,
-		.ptime = cfg->release.period,
-		.end[1].ptime = codec_use_packet(&cfg->media.out),
-	};
+	const struct contract *said = &to->contract;
+	struct contract *c = &terms->contract;
+
+	if (to->cls != (enum cr_class) - 1)
+		terms->cls = to->cls;
+	if (to->deadline >= 0)
+		terms->deadline = to->deadline;
+	if (to->nice != INT_MIN)
+		terms->nice = to->nice;
+	if (to->weight)
+		terms->weight = to->weight;
+	if (said->rate_ppm >= 0)
+		c->rate_ppm = said->rate_ppm;
+	if (said->burst >= 0)
+		c->burst = said->burst;
+	if (said->peak_ppm >= 0)
+		c->peak_ppm = said->peak_ppm;
+	if (said->mean >= 0)
+		c->mean = said->mean;
+	if (said->p99 >= 0)
+		c->p99 = said->p99;
+	if (said->worst >= 0)
+		c->worst = said->worst;
 }
 
-/* What is as it was stays so: nobody may have asked for it. */
+/* What is as it was stays so. */
 static int check_packet_length(struct stream_cfg *cfg, cr_ns asked,
 			       struct cr_err *e)
 {
 	struct codec_use *out = &cfg->media.out;
 
-	if (asked == codec_use_packet(out))
+	if (asked < 0 || asked == codec_use_packet(out))
 		return 0;
 	if (asked)
 		return packet_time_set(out, asked, "out.", e);
@@ -493,7 +511,7 @@ static int change_period(struct stream_cfg *cfg, cr_ns asked,
 			 struct task_terms *terms, struct cr_err *e)
 {
 	cr_ns was = cfg->release.period;
-	cr_ns ptime = asked ? asked : natural_ptime(cfg);
+	cr_ns ptime = asked < 0 ? was : asked ? asked : natural_ptime(cfg);
 
 	if (check_input(&cfg->media.in, ptime, e))
 		return -EINVAL;
@@ -503,10 +521,10 @@ static int change_period(struct stream_cfg *cfg, cr_ns asked,
 	return 0;
 }
 
-int call_check_change(struct stream_cfg *cfg, const struct change_spec *r,
+int call_check_change(struct stream_cfg *cfg, const struct call_spec *r,
 		      struct cr_err *e)
 {
-	struct task_terms terms = r->terms;
+	struct task_terms terms = cfg->terms;
 	struct stream_cfg to = *cfg;
 	struct codec_use *out = &to.media.out;
 	const char *mode = r->end[1].side.mode;
@@ -515,6 +533,7 @@ int call_check_change(struct stream_cfg *cfg, const struct change_spec *r,
 	    (call_check_mode(&out->cfg.mode, out->codec, mode, "out.", e) ||
 	     check_in_set(out, "out.", e)))
 		return -EINVAL;
+	change_terms(&terms, &r->terms);
 	if (change_period(&to, r->ptime, &terms, e) ||
 	    check_packet_length(&to, r->end[1].ptime, e) ||
 	    check_call_terms(&to, &terms, e))

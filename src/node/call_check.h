@@ -53,12 +53,9 @@ int call_check_stream(struct stream_cfg *out, const struct call_spec *r,
 		      unsigned i, const struct end_names names[2],
 		      struct cr_err *e);
 
-/** What the call @cfg, whose mode is the one in use, would have asked for: a
- * change starts from it. */
-void call_change_begin(struct change_spec *r, const struct stream_cfg *cfg);
-
-/** Put what @r asks for into @cfg. 0, or -EINVAL with @e and @cfg as it was. */
-int call_check_change(struct stream_cfg *cfg, const struct change_spec *r,
+/** Put what the change @r asks for into @cfg, whose mode is the one in use. 0,
+ * or -EINVAL with @e and @cfg as it was. */
+int call_check_change(struct stream_cfg *cfg, const struct call_spec *r,
 		      struct cr_err *e);
 
 #endif

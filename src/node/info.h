@@ -22,7 +22,7 @@
 #include "rtp/payload_types.h"
 #include "sdp/fmtp.h"
 
-struct node_call;
+struct node_stream;
 
 /*
  * What can be promised about a call, given the calls that there are now: how
@@ -68,12 +68,12 @@ struct node_admitted {
 };
 
 /** Of a call; and sums of those that can be added. */
-struct node_call_counts {
+struct node_stream_counts {
 	union {
-		unsigned long long all[CALL_NCOUNTERS];
+		unsigned long long all[STREAM_NCOUNTERS];
 		struct {
 #define NODE_COUNT(name, ...) unsigned long long name;
-			CALL_COUNTERS(NODE_COUNT)
+			STREAM_COUNTERS(NODE_COUNT)
 #undef NODE_COUNT
 		};
 	};
@@ -86,7 +86,7 @@ struct node_rtcp_info {
 	struct endpoint_rtcp_info leads;     /**< where it leads      */
 };
 
-struct node_call_info {
+struct node_stream_info {
 	uint32_t id;
 	uint32_t call; /**< that has it */
 	bool relay;    /**< no codec: what only calls have is 0 or NULL */
@@ -105,7 +105,7 @@ struct node_call_info {
 	char unknown[PAYLOAD_UNKNOWN_TEXT]; /**< types that nobody agreed on */
 	unsigned waiting;		    /**< frames */
 	uint64_t bytes; /**< of memory, without the codecs' own */
-	struct node_call_counts count;
+	struct node_stream_counts count;
 	unsigned long long lost; /**< frames, for want of time */
 	const char *scheduler;
 	struct cr_kv policy[NODE_POLICY_MAX]; /**< its numbers for the call */
@@ -138,7 +138,7 @@ struct node_top_rates {
 };
 
 /** The answer to the client that starts a call. */
-struct node_call_place {
+struct node_stream_place {
 	uint32_t id;
 	char rtp[NODE_ADDRESS_MAX]; /**< where to send */
 	uint32_t ssrc_in, ssrc_out;
@@ -213,11 +213,11 @@ struct node_endpoint_info {
 	struct node_rtcp_info rtcp;	    /**< of its endpoint */
 	uint32_t call;			    /**< that has it, or 0 */
 	const char *codec, *mode;	    /**< NULL: not said */
-	/** Of what it is sent: asked for; from conversation_party() as it is.
+	/** Of what it is sent: asked for; from node_call_party() as it is.
 	 * 0: not said, as it comes. */
 	cr_ns ptime;
 	cr_ns in_ptime; /**< declared, of what it sends; 0: not said    */
-	/* from conversation_party() only */
+	/* from node_call_party() only */
 	uint32_t stream;   /**< the one from it */
 	uint8_t pt;	   /**< of what it sends and receives */
 	uint32_t out_ssrc; /**< of what it is sent */
@@ -253,7 +253,7 @@ struct node_stats {
 	unsigned queued;		   /**< tasks that the scheduler has */
 	double load, measured_load, bound; /**< 1: one CPU */
 	cr_ns cpu;			   /**< of the process */
-	struct node_call_counts totals;	   /**< CALL_SUMS */
+	struct node_stream_counts totals;  /**< CALL_SUMS */
 	unsigned long long lost;	   /**< frames, for want of time */
 	struct node_receiver_info rx;	   /**< sums of the receivers */
 	struct node_receiver_info receivers[NODE_RECEIVERS_MAX];
@@ -336,7 +336,7 @@ struct record_quality {
 
 /** One direction. */
 struct record_stream {
-	struct node_call_info info;
+	struct node_stream_info info;
 	const struct record_heard *heard; /**< NULL: a thread has it */
 	struct record_delay delay;
 	const struct record_quality *quality; /**< NULL: no published value */
@@ -346,7 +346,7 @@ struct record_stream {
 };
 
 /** What is left of a call when it is over, and what is known of it so far.
- * Calls of a conversation have one together. */
+ * Streams of a call have one together. */
 struct node_record {
 	char id[RECORD_ID_MAX]; /**< no other call of any node has it */
 	const char *type;	/**< "end" or "interim" */

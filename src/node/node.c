@@ -2,7 +2,7 @@
 /*
  * One transcoding node: making and unmaking it, what its engine calls, the
  * scheduler, the trace, and what may change while it runs. Calls are in
- * node_calls.c, figures in node_stats.c.
+ * node_streams.c, figures in node_stats.c.
  *
  * What a worker's thread works with is a context: scratch memory, packets that
  * wait, the trace ring of its place. Who has which is src/recovery's business.
@@ -21,7 +21,6 @@
 #include "base/topology.h"
 #include "node/node_impl.h"
 #include "observe/log.h"
-#include "observe/store.h"
 #include "udp/socket.h"
 
 struct recovery_context *node_context_new(void *arg)
@@ -188,15 +187,15 @@ static void drop_frame(struct core_task *t, const struct cr_job *job,
 		       enum cr_outcome why, cr_ns now)
 {
 	struct transcoder *c = transcoder_of_core(t);
-	const struct node_call *nc = c->stream->owner;
-	const struct node *n = nc->node;
+	const struct node_stream *st = c->stream->owner;
+	const struct node *n = st->node;
 
 	transcode_drop(me ? me->turn.trace
 			  : trace_ring(n->trace, node_ring_reclaim(n)),
 		       c, job, why, now);
 }
 
-const struct node_task_kind node_call_kind = {
+const struct node_task_kind node_stream_kind = {
 	.name = "call",
 	.peek = transcode_peek,
 	.claim = transcode_claim,
@@ -622,22 +621,15 @@ static bool rx_shares_cpu(const struct node_config *cfg, unsigned receiver)
 static int open_rtp(struct node *n, struct cr_err *e)
 {
 	struct cr_err warn = { "" };
-	int nfd = (int)node_restore_shared(n, n->fd, n->cfg.receivers);
-	bool restored = nfd > 0;
+	int nfd = udp_socket_group(&n->cfg.rtp, n->cfg.receivers, RECEIVERS_KEY,
+				   n->fd, &warn, e);
 
-	if (!restored)
-		nfd = udp_socket_group(&n->cfg.rtp, n->cfg.receivers,
-				       RECEIVERS_KEY, n->fd, &warn, e);
 	if (*warn.text)
 		log_event(LOG_WARN, "port-not-shared",
 			  LOG_STR("why", warn.text));
 	if (nfd < 0)
 		return nfd;
 	n->nfd = (unsigned)nfd;
-	if (n->cfg.store && !restored &&
-	    store_put(n->cfg.store, "rtp", n->fd, n->nfd))
-		log_event(LOG_WARN, "port-not-held",
-			  LOG_STR("why", "a new process will have another"));
 	for (unsigned i = 0; i < n->nfd && n->cfg.tos; i++)
 		(void)tos_set(n->fd[i], n->cfg.rtp.ss_family, n->cfg.tos);
 	if (udp_socket_is_short(n->fd[0], &warn))
@@ -700,7 +692,7 @@ static int open_node_parts(struct node *n, struct cr_err *warn,
 		err = node_open_interfaces(n, e);
 	if (err)
 		return err;
-	n->table = call_table_new(n->cfg.max_calls);
+	n->table = stream_table_new(n->cfg.max_calls);
 	n->costs = costs_new();
 	if (!n->table || !n->costs)
 		return cr_fail(e, -ENOMEM, "out of memory for the node");
@@ -749,12 +741,12 @@ int node_open(struct node **out, const struct node_config *cfg,
 
 void node_end_calls(struct node *n)
 {
-	struct node_call *nc;
+	struct node_stream *st;
 
 	if (!n)
 		return;
-	RB_FOREACH (nc, node_tree, &n->calls)
-		node_call_stop(nc, NODE_END_DRAINED, NULL);
+	RB_FOREACH (st, node_tree, &n->calls)
+		node_stream_stop(st, NODE_END_DRAINED, NULL);
 	node_watch_end(n);
 	converter_end(n->converter);
 	while (n->ncalls > n->nhung)
@@ -780,7 +772,7 @@ static void close_parts(struct node *n)
 	measuring_close(n->measuring);
 	free(n->places.row);
 	costs_free(n->costs);
-	call_table_free(n->table);
+	stream_table_free(n->table);
 	endpoints_fini(&n->endpoints);
 	interfaces_close(&n->interfaces);
 	while (n->nfd)
@@ -826,7 +818,7 @@ int node_close(struct node *n)
 	return 0;
 }
 
-unsigned node_calls(const struct node *n)
+unsigned node_streams(const struct node *n)
 {
 	return n->ncalls - n->nhung;
 }

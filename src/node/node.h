@@ -22,8 +22,6 @@
 
 struct call_spec;
 struct node;
-struct notify;
-struct state_memory;
 struct topology;
 
 /** Why a call ended; shown to people. */
@@ -33,11 +31,10 @@ enum node_end {
 	NODE_END_BYE,	  /**< its owner said bye                      */
 	NODE_END_DRAINED, /**< the node stopped                        */
 	NODE_END_HUNG,	  /**< its worker does not come back from it   */
-	NODE_END_SILENT,  /**< no packet came for too long             */
-	NODE_END_CRASHED  /**< the process died in it, twice           */
+	NODE_END_SILENT	  /**< no packet came for too long             */
 };
 #define NODE_END_NAMES                                                         \
-	"stopped", "lost", "bye", "drained", "hung", "silent", "crashed", NULL
+	"stopped", "lost", "bye", "drained", "hung", "silent", NULL
 
 const char *node_end_name(enum node_end why);
 
@@ -52,7 +49,7 @@ struct node_who {
 
 /** A call; its insides are the node's. Valid until node_config.ended() has
  * returned. */
-struct node_call;
+struct node_stream;
 
 /** Conversion of files; see converter_config. */
 struct node_convert {
@@ -108,13 +105,9 @@ struct node_config {
 	uint64_t memory_reserve; /**< bytes of RLIMIT_AS that calls leave     */
 	const char *scheduler; /**< "rr,quantum=2ms" or "./mine.so"           */
 	cr_ns watchdog;	       /**< see recovery/recovery.h; 0: none */
-	/** Who holds what outlives the process (observe/store.h), and the state
-	 * of calls, which is there if it holds anything; or NULL. Borrowed. */
-	struct notify *store;
-	struct state_memory *state;
-	/** @nc is over: the last thread has let go of it and it is freed when
+	/** @st is over: the last thread has let go of it and it is freed when
 	 * this returns, or it is hung. Once for each call. */
-	void (*ended)(void *arg, struct node_call *nc);
+	void (*ended)(void *arg, struct node_stream *st);
 	/** What is left of a call, or is known so far (node_records_interim()).
 	 * NULL: nobody wants it. */
 	void (*recorded)(void *arg, const struct node_record *r);
@@ -197,18 +190,18 @@ void node_cost_forget(struct node *n, struct node_cost_wait *w);
 /**
  * Start a call of one stream, @spec, which makes @cfg (call_check()): members
  * that the node chooses (id, SSRCs left 0, first timestamps, ring size, cost)
- * are filled in. Returns 0 and *@nc; -ENOSPC when there is no capacity; -EEXIST
+ * are filled in. Returns 0 and *@st; -ENOSPC when there is no capacity; -EEXIST
  * when the SSRC is taken; -EINVAL, -ENOMEM, -EMFILE, -ENFILE, -EADDRINUSE (no
  * descriptor or port of its own; some descriptors are kept for control); each
  * with @e. -EAGAIN, of what can be known without: nobody knows yet what it
  * costs, see node_cost_wait().
  */
-int node_call_start(struct node *n, struct stream_cfg *cfg,
-		    const struct call_spec *spec, struct node_call **nc,
-		    struct cr_err *e);
+int node_stream_start(struct node *n, struct stream_cfg *cfg,
+		      const struct call_spec *spec, struct node_stream **st,
+		      struct cr_err *e);
 
 /**
- * Let @nc, which is not ending, go on as @to: a copy of its configuration with
+ * Let @st, which is not ending, go on as @to: a copy of its configuration with
  * other class, deadline, weight, nice, contract or output mode. Only with
  * @set_mode does the encoder change to that mode; otherwise it keeps what it
  * has, which a CMR may change at any time, and the books follow. No frame is
@@ -216,37 +209,37 @@ int node_call_start(struct node *n, struct stream_cfg *cfg,
  * -ENOMEM with @e, or -EAGAIN as above: nothing has changed. Where it has to
  * move to another worker, see node_scheduler_set().
  */
-int node_call_change(struct node_call *nc, const struct stream_cfg *to,
-		     bool set_mode, struct cr_err *e);
+int node_stream_change(struct node_stream *st, const struct stream_cfg *to,
+		       bool set_mode, struct cr_err *e);
 
-uint32_t node_call_id(const struct node_call *nc);
+uint32_t node_stream_id(const struct node_stream *st);
 
 /** Its owner: the user's, NULL at first. */
-void *node_call_owner(const struct node_call *nc);
-void node_call_set_owner(struct node_call *nc, void *owner);
+void *node_stream_owner(const struct node_stream *st);
+void node_stream_set_owner(struct node_stream *st, void *owner);
 
-/** What it is now, with the mode that its encoder has: what node_call_change()
- * takes, to be altered. */
-struct stream_cfg node_call_cfg(const struct node_call *nc);
+/** What it is now, with the mode that its encoder has: what
+ * node_stream_change() takes, to be altered. */
+struct stream_cfg node_stream_cfg(const struct node_stream *st);
 
-/** Has node_call_stop() been called, and why? */
-bool node_call_ending(const struct node_call *nc);
-enum node_end node_call_why(const struct node_call *nc);
+/** Has node_stream_stop() been called, and why? */
+bool node_stream_ending(const struct node_stream *st);
+enum node_end node_stream_why(const struct node_stream *st);
 
 /** Let a call end, on the word of @who (NULL: the node's own); cfg.ended()
  * follows. Does nothing when it is ending. */
-void node_call_stop(struct node_call *nc, enum node_end why,
-		    const struct node_who *who);
+void node_stream_stop(struct node_stream *st, enum node_end why,
+		      const struct node_who *who);
 
-/** The conversation that has it, or NULL. */
-struct conversation *node_call_conversation(const struct node_call *nc);
+/** The call that has it, or NULL. */
+struct node_call *node_stream_call(const struct node_stream *st);
 
 /** The call with this id that is not ending, or NULL. */
-struct node_call *node_call_find(struct node *n, uint32_t id);
+struct node_stream *node_stream_find(struct node *n, uint32_t id);
 /** Was the call with this id ended as hung, and is a thread stuck in it? */
-bool node_call_hung(struct node *n, uint32_t id);
+bool node_stream_hung(struct node *n, uint32_t id);
 /** The first one with an id above @id, or NULL: walks in order of id. */
-struct node_call *node_call_after(struct node *n, uint32_t id);
+struct node_stream *node_stream_after(struct node *n, uint32_t id);
 
 /** How packets come and go: UDP_IO_URING or UDP_IO_EPOLL. *@why: why it is not
  * io_uring where node_config.io did not rule that out, else "". */
@@ -256,14 +249,14 @@ enum udp_io node_io(const struct node *n, const char **why);
 void node_address(const struct node *n, char *buf, size_t size);
 
 /** Where this call's packets go to, as peers are told: "127.0.0.1:40000". */
-void node_call_address(const struct node_call *nc, char *buf, size_t size);
+void node_stream_address(const struct node_stream *st, char *buf, size_t size);
 
 /** Interface number @i, and its ports. False: there are no more. */
 bool node_interface(const struct node *n, unsigned i,
 		    struct node_interface_info *out);
 
 /** How many there are: ending ones count, hung ones do not. */
-unsigned node_calls(const struct node *n);
+unsigned node_streams(const struct node *n);
 
 /** Submit a conversion; its id is from the calls' numbers. As
  * converter_submit(), or -ENOTSUP: no spool folder was given. */
@@ -328,16 +321,17 @@ bool node_cost(const struct node *n, unsigned i, struct node_cost_info *out);
 /** Frames lost for want of time so far: overwritten, expired or concealed. */
 unsigned long long node_lost(struct node *n);
 /** One call: parameters, counters, the policy's own numbers. */
-void node_call_info(struct node_call *nc, struct node_call_info *out);
-/** How what @nc has heard since @since (zero: its start) sounds, as in its
+void node_stream_info(struct node_stream *st, struct node_stream_info *out);
+/** How what @st has heard since @since (zero: its start) sounds, as in its
  * record; the delay is that so far. @now, which may be @since: what to ask from
  * the next time. False: nothing has come, or no published value covers it. */
-bool node_call_quality(struct node_call *nc, const struct record_loss *since,
-		       struct record_loss *now, struct record_quality *out);
+bool node_stream_quality(struct node_stream *st,
+			 const struct record_loss *since,
+			 struct record_loss *now, struct record_quality *out);
 /** A call in an order. */
 struct node_top {
 	double value, load; /**< of the key; CPUs */
-	struct node_call *call;
+	struct node_stream *call;
 };
 
 /**
@@ -351,15 +345,15 @@ struct node_top {
  */
 unsigned node_top(struct node *n, enum node_top_key by, struct node_top *out,
 		  unsigned limit, cr_ns *window);
-/** The counts of @nc in that time. */
-void node_top_rates(const struct node_call *nc, struct node_top_rates *out);
+/** The counts of @st in that time. */
+void node_top_rates(const struct node_stream *st, struct node_top_rates *out);
 
 /** Let node_config.recorded() have what is known so far of calls of which it
  * has had nothing for @each, or nothing at all. So many at a time that each has
  * its turn in time, if this is called once a second. */
 void node_records_interim(struct node *n, cr_ns each);
 /** The answer to the client that started it. */
-void node_call_place(struct node_call *nc, struct node_call_place *out);
+void node_stream_place(struct node_stream *st, struct node_stream_place *out);
 
 /** The scheduler as "name" or "name,key=value,...". */
 void node_scheduler(const struct node *n, char *buf, size_t size);

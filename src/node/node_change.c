@@ -40,9 +40,9 @@ static const char *mode_name(const struct stream_cfg *cfg)
 	return out->codec->modes[out->cfg.mode].name;
 }
 
-static void trace_change(const struct node_call *nc)
+static void trace_change(const struct node_stream *st)
 {
-	const struct stream_cfg *cfg = node_call_settings(nc);
+	const struct stream_cfg *cfg = node_stream_settings(st);
 	union cr_trace_record r = {
 		.note = { .kind = CR_TRACE_NOTE,
 			  .code = CR_NOTE_CHANGED,
@@ -57,29 +57,30 @@ static void trace_change(const struct node_call *nc)
 		       call_class_names[cfg->terms.cls],
 		       cfg->terms.deadline / CR_US, mode_name(cfg),
 		       cfg->terms.weight, cfg->terms.nice);
-	trace_put(trace_ring(nc->node->trace, node_ring_control(nc->node)), &r);
+	trace_put(trace_ring(st->node->trace, node_ring_control(st->node)), &r);
 }
 
-static void forget_cost(struct node_call *nc)
+static void forget_cost(struct node_stream *st)
 {
-	if (!nc->cost)
+	if (!st->cost)
 		return;
-	nc->cost->calls--;
-	costs_release(nc->node->costs, nc->cost);
-	nc->cost = NULL;
+	st->cost->calls--;
+	costs_release(st->node->costs, st->cost);
+	st->cost = NULL;
 }
 
 /** The engine goes by @to already: let the call and the book follow. */
-static void node_call_take(struct node_call *nc, const struct stream_cfg *to,
-			   struct cost_entry *cost)
+static void node_stream_take(struct node_stream *st,
+			     const struct stream_cfg *to,
+			     struct cost_entry *cost)
 {
-	node_learn(nc->node); /* what it took so far belongs to the old entry */
+	node_learn(st->node); /* what it took so far belongs to the old entry */
 	cost->calls++;
-	costs_hold(nc->node->costs, cost);
-	forget_cost(nc);
-	nc->cost = cost;
-	transcoder_set_terms(node_call_transcoder(nc), to);
-	trace_change(nc);
+	costs_hold(st->node->costs, cost);
+	forget_cost(st);
+	st->cost = cost;
+	transcoder_set_terms(node_stream_transcoder(st), to);
+	trace_change(st);
 }
 
 /* The book's entry for @to, which is settled by it. 0, or as node_cost_of(). */
@@ -89,26 +90,26 @@ static int settle_cost(struct node *n, struct stream_cfg *to,
 	int err = node_cost_of(n, to, cost, e);
 
 	if (!err)
-		call_settle(to, &(*cost)->cost);
+		stream_settle(to, &(*cost)->cost);
 	return err;
 }
 
 /* The call as it is, at what it costs by the book today. */
-static struct stream_cfg cfg_today(const struct node_call *nc)
+static struct stream_cfg cfg_today(const struct node_stream *st)
 {
-	struct stream_cfg cfg = *node_call_settings(nc);
+	struct stream_cfg cfg = *node_stream_settings(st);
 
-	call_settle(&cfg, &nc->cost->cost);
+	stream_settle(&cfg, &st->cost->cost);
 	return cfg;
 }
 
-/* Admit @nc as @to, whose cost is in the book. */
-static int admit_change(struct node_call *nc, const struct stream_cfg *to,
+/* Admit @st as @to, whose cost is in the book. */
+static int admit_change(struct node_stream *st, const struct stream_cfg *to,
 			struct cr_err *e)
 {
-	struct node *n = nc->node;
-	const struct cost_entry *book = nc->cost;
-	const struct stream_cfg was = cfg_today(nc);
+	struct node *n = st->node;
+	const struct cost_entry *book = st->cost;
+	const struct stream_cfg was = cfg_today(st);
 	/* beyond what it took, or what the book counts for it */
 	int64_t more = node_load_of(to) -
 		       cr_ns_max(node_load_of(&was),
@@ -120,37 +121,37 @@ static int admit_change(struct node_call *nc, const struct stream_cfg *to,
 	int err = node_admit_measured(n, more, &v);
 
 	if (!err)
-		err = live_change(n->live, &node_call_transcoder(nc)->lt,
+		err = live_change(n->live, &node_stream_transcoder(st)->lt,
 				  &to->declared, flags, &v);
 	return err < 0 ? node_refuse(n, err, &v, e) : 0;
 }
 
-int node_call_change(struct node_call *nc, const struct stream_cfg *want,
-		     bool set_mode, struct cr_err *e)
+int node_stream_change(struct node_stream *st, const struct stream_cfg *want,
+		       bool set_mode, struct cr_err *e)
 {
-	struct transcoder *c = node_call_transcoder(nc);
+	struct transcoder *c = node_stream_transcoder(st);
 	struct pipeline_output *output = NULL;
 	struct stream_cfg to = *want;
 	struct cost_entry *cost;
 	int err;
 
-	if (node_call_relays(nc))
+	if (node_stream_relays(st))
 		return cr_fail(e, -EINVAL,
 			       "call %" PRIu32 " is relayed: it has no terms "
 			       "and no codec",
-			       nc->id);
-	err = settle_cost(nc->node, &to, &cost, e);
-	if (!err &&
-	    !codec_use_same(&node_call_settings(nc)->media.out, &to.media.out))
+			       st->id);
+	err = settle_cost(st->node, &to, &cost, e);
+	if (!err && !codec_use_same(&node_stream_settings(st)->media.out,
+				    &to.media.out))
 		err = pipeline_output_new(&output, &to.media.out, true, e);
 	if (err)
 		return err;
-	err = admit_change(nc, &to, e);
+	err = admit_change(st, &to, e);
 	if (err) {
 		pipeline_output_free(output);
 		return err;
 	}
-	node_call_take(nc, &to, cost);
+	node_stream_take(st, &to, cost);
 	if (output)
 		pipeline_change(c->pipeline, output);
 	if (set_mode)
@@ -166,23 +167,25 @@ enum { LOOKS = 4096, CHANGES = 16 };
 /* It is in the scheduler's books with what its codecs cost when it came: when
  * they had just been measured, or beside a busy neighbour. Is that more than an
  * eighth too much? Then as it is today: into *@to. */
-static bool is_cheaper(const struct node_call *nc, struct stream_cfg *to)
+static bool is_cheaper(const struct node_stream *st, struct stream_cfg *to)
 {
-	if (nc->ending || nc->hung || nc->changing || node_call_relays(nc) ||
-	    !nc->cost)
+	if (st->ending || st->hung || st->changing || node_stream_relays(st) ||
+	    !st->cost)
 		return false;
-	*to = cfg_today(nc);
-	return node_load_of(to) * 8 < node_load_of(node_call_settings(nc)) * 7;
+	*to = cfg_today(st);
+	return node_load_of(to) * 8 <
+	       node_load_of(node_stream_settings(st)) * 7;
 }
 
-/* The load that @nc gives back, ppm of a CPU; negative: nobody does. */
-static int64_t give_back_load(struct node_call *nc, const struct stream_cfg *to)
+/* The load that @st gives back, ppm of a CPU; negative: nobody does. */
+static int64_t give_back_load(struct node_stream *st,
+			      const struct stream_cfg *to)
 {
-	struct transcoder *c = node_call_transcoder(nc);
-	int64_t was = node_load_of(node_call_settings(nc));
+	struct transcoder *c = node_stream_transcoder(st);
+	int64_t was = node_load_of(node_stream_settings(st));
 	struct cr_verdict v;
 
-	if (live_change(nc->node->live, &c->lt, &to->declared,
+	if (live_change(st->node->live, &c->lt, &to->declared,
 			CORE_CHANGE_FORCE, &v) < 0)
 		return -1;
 	transcoder_set_terms(c, to);
@@ -198,15 +201,15 @@ bool node_give_back(struct node *n, int64_t wanted)
 	if (n->gave_nothing)
 		return false;
 	for (; looks && changes < CHANGES && given < wanted; looks--) {
-		struct node_call *nc = node_call_after(n, n->gave_back);
+		struct node_stream *st = node_stream_after(n, n->gave_back);
 		int64_t one;
 
-		if (!nc) /* round again */
-			nc = RB_MIN(node_tree, &n->calls);
-		n->gave_back = nc->id;
-		if (!is_cheaper(nc, &to))
+		if (!st) /* round again */
+			st = RB_MIN(node_tree, &n->calls);
+		n->gave_back = st->id;
+		if (!is_cheaper(st, &to))
 			continue;
-		one = give_back_load(nc, &to);
+		one = give_back_load(st, &to);
 		if (one < 0)
 			break;
 		given += one;
@@ -218,38 +221,39 @@ bool node_give_back(struct node *n, int64_t wanted)
 
 /* --- codec mode requests --- */
 
-static void follow_cost(struct node_call *nc, unsigned mode)
+static void follow_cost(struct node_stream *st, unsigned mode)
 {
-	struct stream_cfg to = *node_call_settings(nc);
-	const struct cr_cost *was = &node_call_settings(nc)->declared.cost;
+	struct stream_cfg to = *node_stream_settings(st);
+	const struct cr_cost *was = &node_stream_settings(st)->declared.cost;
 	struct cost_entry *cost;
 	struct cr_verdict v;
 	int rc = 0;
 
 	to.media.out.cfg.mode = mode;
-	if (settle_cost(nc->node, &to, &cost, NULL)) {
-		node_cost_ask(nc->node, &to);
+	if (settle_cost(st->node, &to, &cost, NULL)) {
+		node_cost_ask(st->node, &to);
 		return; /* at the next look */
 	}
 	/* what a contract declares holds in every mode */
 	if (to.declared.cost.mean != was->mean ||
 	    to.declared.cost.p99 != was->p99 ||
 	    to.declared.cost.variance_ns2 != was->variance_ns2)
-		rc = live_change(nc->node->live, &node_call_transcoder(nc)->lt,
-				 &to.declared, CORE_CHANGE_FORCE, &v);
+		rc = live_change(st->node->live,
+				 &node_stream_transcoder(st)->lt, &to.declared,
+				 CORE_CHANGE_FORCE, &v);
 	if (rc == -EINVAL) /* the scheduler keeps it as it was */
 		to.declared.cost = *was;
 	else if (rc < 0)
 		return;
 	if (rc > 0) {
-		nc->cmr_over++;
+		st->cmr_over++;
 		log_event(LOG_WARN, "cmr-over-capacity", LOG_INT("call", to.id),
 			  LOG_WORD("mode", mode_name(&to)),
 			  LOG_REAL("need", (double)v.need_ppm / 1e6, 4),
 			  LOG_REAL("free", (double)v.free_ppm / 1e6, 4),
 			  LOG_STR("rule", v.rule ? v.rule : "load"));
 	}
-	node_call_take(nc, &to, cost);
+	node_stream_take(st, &to, cost);
 }
 
 /* --- relays that have taken over --- */
@@ -257,56 +261,56 @@ static void follow_cost(struct node_call *nc, unsigned mode)
 /* Nothing: a task that sleeps. */
 static const struct cr_cost sleeping = { .mean = 1, .p99 = 1 };
 
-/* Let the transcoder of @nc sleep. From now on it gets no packets: they would
+/* Let the transcoder of @st sleep. From now on it gets no packets: they would
  * cost CPU time that was given back. Where a scheduler keeps it as it was,
  * its share stays taken. */
-static void rest_transcoder(struct node_call *nc)
+static void rest_transcoder(struct node_stream *st)
 {
-	struct transcoder *c = node_call_transcoder(nc);
-	struct stream_cfg to = *node_call_settings(nc);
+	struct transcoder *c = node_stream_transcoder(st);
+	struct stream_cfg to = *node_stream_settings(st);
 	struct core_terms *t = &to.declared;
 	struct cr_verdict v;
 
 	t->cost = sleeping;
 	if (t->contract.largest)
 		t->contract.largest = sleeping.p99;
-	stream_want(nc->stream, STREAM_RELAY);
-	if (!stream_relays(nc->stream)) { /* its party has turned meanwhile */
-		stream_want(nc->stream, STREAM_RELAY_SOME);
+	stream_want(st->stream, STREAM_RELAY);
+	if (!stream_relays(st->stream)) { /* its party has turned meanwhile */
+		stream_want(st->stream, STREAM_RELAY_SOME);
 		return;
 	}
-	forget_cost(nc);
-	if (live_change(nc->node->live, &c->lt, t, CORE_CHANGE_FORCE, &v) >= 0)
+	forget_cost(st);
+	if (live_change(st->node->live, &c->lt, t, CORE_CHANGE_FORCE, &v) >= 0)
 		transcoder_set_terms(c, &to);
 }
 
 void node_follow(struct node *n)
 {
-	struct node_call *nc;
+	struct node_stream *st;
 	unsigned mode;
 
-	RB_FOREACH (nc, node_tree, &n->calls) {
-		if (nc->ending)
+	RB_FOREACH (st, node_tree, &n->calls) {
+		if (st->ending)
 			continue;
-		if (node_call_relays(nc)) {
-			if (nc->cost && stream_relays(nc->stream) &&
-			    !nc->needs_codec)
-				rest_transcoder(nc);
+		if (node_stream_relays(st)) {
+			if (st->cost && stream_relays(st->stream) &&
+			    !st->needs_codec)
+				rest_transcoder(st);
 			continue;
 		}
-		mode = pipeline_mode(node_call_transcoder(nc)->pipeline);
-		if (mode != node_call_settings(nc)->media.out.cfg.mode)
-			follow_cost(nc, mode);
+		mode = pipeline_mode(node_stream_transcoder(st)->pipeline);
+		if (mode != node_stream_settings(st)->media.out.cfg.mode)
+			follow_cost(st, mode);
 	}
 }
 
 /* One of two. */
 struct recode {
-	struct node_call *nc;
+	struct node_stream *st;
 	struct stream_cfg *to;
-	struct cost_entry *cost;    /* NULL: it needs no codec */
-	struct transcoder *fresh;   /* that it has not had; or NULL */
-	struct call_codecs *codecs; /* the transcoder's, then; NULL: one */
+	struct cost_entry *cost;      /* NULL: it needs no codec */
+	struct transcoder *fresh;     /* that it has not had; or NULL */
+	struct stream_codecs *codecs; /* the transcoder's, then; NULL: one */
 	struct transcoder_types *types;
 	struct transcoder_aux aux;
 	struct pipeline_output *output; /* NULL: as it is */
@@ -316,7 +320,7 @@ struct recode {
 /* The transcoder that it is to have. */
 static struct transcoder *recoded_transcoder(const struct recode *r)
 {
-	return r->fresh ? r->fresh : node_call_transcoder(r->nc);
+	return r->fresh ? r->fresh : node_stream_transcoder(r->st);
 }
 
 struct node_recode {
@@ -324,9 +328,9 @@ struct node_recode {
 	bool relays;
 };
 
-struct call_codecs *node_codecs_copy(const struct call_codecs *from)
+struct stream_codecs *node_codecs_copy(const struct stream_codecs *from)
 {
-	struct call_codecs *to = from ? malloc(sizeof(*to)) : NULL;
+	struct stream_codecs *to = from ? malloc(sizeof(*to)) : NULL;
 
 	if (to)
 		*to = *from;
@@ -346,11 +350,11 @@ static void give_up_recode(struct recode *r)
 /* --- making --- */
 
 /* All that may come; of a relay also what came so far. */
-static struct call_codecs what_comes(const struct recode *r)
+static struct stream_codecs what_comes(const struct recode *r)
 {
-	const struct call_codecs one = { .n = 1, .one = { r->to->media.in } };
-	struct call_codecs all = r->codecs ? *r->codecs : one;
-	const struct codec_use *before = &node_call_settings(r->nc)->media.in;
+	const struct stream_codecs one = { .n = 1, .one = { r->to->media.in } };
+	struct stream_codecs all = r->codecs ? *r->codecs : one;
+	const struct codec_use *before = &node_stream_settings(r->st)->media.in;
 
 	if (!r->fresh || all.n == CALL_CODECS_MAX ||
 	    !before->codec->decoder_open)
@@ -366,7 +370,7 @@ static struct call_codecs what_comes(const struct recode *r)
 static int make_recoded_transcoder(struct recode *r, struct cr_err *e)
 {
 	const struct codec_use *out = &r->to->media.out;
-	struct call_codecs all;
+	struct stream_codecs all;
 	struct transcoder *c;
 	int err = 0;
 
@@ -374,8 +378,8 @@ static int make_recoded_transcoder(struct recode *r, struct cr_err *e)
 	if (r->to->codecs && !r->codecs)
 		return cr_fail(e, -ENOMEM, "out of memory for codecs");
 	r->to->codecs = r->codecs;
-	if (!node_call_transcoder(r->nc))
-		err = node_make_transcoder(r->nc, r->to, &r->fresh, e);
+	if (!node_stream_transcoder(r->st))
+		err = node_make_transcoder(r->st, r->to, &r->fresh, e);
 	if (err)
 		return err;
 	all = what_comes(r);
@@ -384,20 +388,20 @@ static int make_recoded_transcoder(struct recode *r, struct cr_err *e)
 	if (!err)
 		err = transcoder_aux_make(&r->aux, c, r->to, e);
 	if (!err && !r->fresh &&
-	    !codec_use_same(&node_call_settings(r->nc)->media.out, out))
+	    !codec_use_same(&node_stream_settings(r->st)->media.out, out))
 		err = pipeline_output_new(&r->output, out, true, e);
 	return err;
 }
 
 static int make_relay(struct recode *r, struct cr_err *e)
 {
-	const struct node_call *nc = r->nc;
+	const struct node_stream *st = r->st;
 
 	r->passes = relay_types_new(r->to, r->aux.types);
 	if (!r->passes)
 		return cr_fail(e, -ENOMEM, "out of memory for a relay");
-	if (node_call_relays(nc))
-		relay_types_keep(r->passes, stream_types(nc->stream));
+	if (node_stream_relays(st))
+		relay_types_keep(r->passes, stream_types(st->stream));
 	if (r->types)
 		relay_types_leave(r->passes, r->types);
 	return 0;
@@ -406,19 +410,19 @@ static int make_relay(struct recode *r, struct cr_err *e)
 static int make_recode(struct recode *r, bool relays, struct cr_err *e)
 {
 	bool needed = node_stream_needs_transcoder(r->to, relays);
-	struct node *n = r->nc->node;
+	struct node *n = r->st->node;
 	int err = needed ? node_cost_of(n, r->to, &r->cost, e) : 0;
 
 	if (needed && !err) {
 		costs_hold(n->costs, r->cost);
-		call_settle(r->to, &r->cost->cost);
+		stream_settle(r->to, &r->cost->cost);
 	}
 	r->aux.types = aux_types_of(
-		r->to, node_call_relays(r->nc)
-			       ? stream_types(r->nc->stream)->aux
-			       : transcoder_aux(node_call_transcoder(r->nc)));
+		r->to, node_stream_relays(r->st)
+			       ? stream_types(r->st->stream)->aux
+			       : transcoder_aux(node_stream_transcoder(r->st)));
 	/* a call that has no codec of it stays as it is */
-	if (!err && (needed || (node_call_transcoder(r->nc) &&
+	if (!err && (needed || (node_stream_transcoder(r->st) &&
 				r->to->media.in.codec->decoder_open)))
 		err = make_recoded_transcoder(r, e);
 	if (!err && relays)
@@ -433,12 +437,12 @@ static const struct core_terms *admitted_terms(const struct recode *r)
 {
 	static const struct core_terms nothing;
 
-	return r->fresh ? &nothing : &node_call_settings(r->nc)->declared;
+	return r->fresh ? &nothing : &node_stream_settings(r->st)->declared;
 }
 
 static int admit_recode(struct recode *r, unsigned flags, struct cr_verdict *v)
 {
-	struct live *live = r->nc->node->live;
+	struct live *live = r->st->node->live;
 
 	if (!r->cost)
 		return 0;
@@ -450,7 +454,7 @@ static int admit_recode(struct recode *r, unsigned flags, struct cr_verdict *v)
 /* It has been admitted, and is not to be: the other one has not, say. */
 static void take_back_recode(struct recode *r)
 {
-	struct node *n = r->nc->node;
+	struct node *n = r->st->node;
 	struct cr_verdict v;
 
 	if (!r->cost)
@@ -480,7 +484,7 @@ static int64_t recode_beyond(const struct recode *r)
 /* Both or neither. */
 static int admit_both(struct recode r[2], struct cr_err *e)
 {
-	struct node *n = r[0].nc->node;
+	struct node *n = r[0].st->node;
 	int64_t more = recode_beyond(&r[0]) + recode_beyond(&r[1]);
 	unsigned flags = more > 0 ? 0 : CORE_CHANGE_FORCE;
 	struct cr_verdict v = { 0 };
@@ -503,15 +507,15 @@ static int admit_both(struct recode r[2], struct cr_err *e)
 static void take_recoded_codecs(struct recode *r)
 {
 	struct transcoder *c = recoded_transcoder(r);
-	struct node_call *nc = r->nc;
+	struct node_stream *st = r->st;
 
-	free(nc->codecs);
-	nc->codecs = r->codecs;
-	nc->recoded = true;
+	free(st->codecs);
+	st->codecs = r->codecs;
+	st->recoded = true;
 	if (r->fresh)
-		node_set_transcoder(nc, c, r->to, r->cost);
+		node_set_transcoder(st, c, r->to, r->cost);
 	else if (r->cost)
-		node_call_take(nc, r->to, r->cost);
+		node_stream_take(st, r->to, r->cost);
 	else
 		transcoder_set_terms(c, r->to);
 	transcoder_set_types(c, r->types, r->to->media.in.pt);
@@ -523,19 +527,19 @@ static void take_recoded_codecs(struct recode *r)
 /* Let the stream relay from now on, or transcode. */
 static void take_recode(struct recode *r, bool relays)
 {
-	struct node_call *nc = r->nc;
-	struct stream *s = nc->stream;
-	bool did = node_call_relays(nc);
+	struct node_stream *st = r->st;
+	struct stream *s = st->stream;
+	bool did = node_stream_relays(st);
 
 	if (!r->cost)
 		r->to->declared = s->cfg.declared;
 	if (r->types) {
 		take_recoded_codecs(r);
 	} else {
-		r->to->codecs = nc->codecs; /* not those that were lent */
+		r->to->codecs = st->codecs; /* not those that were lent */
 		stream_set_cfg(s, r->to);
 	}
-	nc->needs_codec = relays && r->cost;
+	st->needs_codec = relays && r->cost;
 	if (relays) {
 		stream_set_types(s, r->passes);
 		s->cfg.ssrc_in = 0;  /* whatever the party chooses */
@@ -545,23 +549,24 @@ static void take_recode(struct recode *r, bool relays)
 		s->cfg.ssrc_in = stream_transcoder(s)->ssrc_in;
 		stream_want(s, STREAM_TRANSCODE);
 	}
-	nc->node->nrelays += relays;
-	nc->node->nrelays -= did;
+	st->node->nrelays += relays;
+	st->node->nrelays -= did;
 }
 
 /* It has been taken or given up. */
 static void free_recode(struct node_recode *r)
 {
 	for (unsigned i = 0; i < 2; i++) {
-		r->one[i].nc->changing = false;
+		r->one[i].st->changing = false;
 		if (r->one[i].cost)
-			costs_release(r->one[i].nc->node->costs,
+			costs_release(r->one[i].st->node->costs,
 				      r->one[i].cost);
 	}
 	free(r);
 }
 
-int node_recode_prepare(struct node_recode **out, struct node_call *const nc[2],
+int node_recode_prepare(struct node_recode **out,
+			struct node_stream *const st[2],
 			struct stream_cfg to[2], bool relays, struct cr_err *e)
 {
 	struct node_recode *r;
@@ -571,7 +576,7 @@ int node_recode_prepare(struct node_recode **out, struct node_call *const nc[2],
 	/* one that has to wait for costs has made nothing */
 	for (unsigned i = 0; i < 2 && !err; i++)
 		if (node_stream_needs_transcoder(&to[i], relays))
-			err = node_cost_of(nc[0]->node, &to[i], &cost, e);
+			err = node_cost_of(st[0]->node, &to[i], &cost, e);
 	if (err)
 		return err;
 	r = calloc(1, sizeof(*r));
@@ -579,8 +584,8 @@ int node_recode_prepare(struct node_recode **out, struct node_call *const nc[2],
 		return cr_fail(e, -ENOMEM, "out of memory for a change");
 	r->relays = relays;
 	for (unsigned i = 0; i < 2; i++) {
-		r->one[i].nc = nc[i];
-		nc[i]->changing = true;
+		r->one[i].st = st[i];
+		st[i]->changing = true;
 		r->one[i].to = &to[i];
 	}
 	for (unsigned i = 0; i < 2 && !err; i++)
@@ -599,11 +604,11 @@ int node_recode_prepare(struct node_recode **out, struct node_call *const nc[2],
 
 void node_recode_commit(struct node_recode *r)
 {
-	struct node_call *a = r->one[0].nc, *b = r->one[1].nc;
+	struct node_stream *a = r->one[0].st, *b = r->one[1].st;
 
 	for (unsigned i = 0; i < 2; i++)
 		take_recode(&r->one[i], r->relays);
-	if (node_call_transcoder(a) && node_call_transcoder(b))
+	if (node_stream_transcoder(a) && node_stream_transcoder(b))
 		node_join_pair(a, b);
 	free_recode(r);
 }

@@ -8,7 +8,7 @@
  *   -------------------> heard -------------> left -------------------------->
  *                                                    (a grace period) freed
  *
- * A stream of call.start or a conversation has an endpoint from
+ * A stream of call.start or a call of two streams has an endpoint from
  * node_endpoint_join() to node_endpoint_release(). One that was opened by
  * itself outlives these, until it is closed.
  */
@@ -100,14 +100,14 @@ void node_address(const struct node *n, char *buf, size_t size)
 	interface_text(&a, &n->cfg.rtp_advertised, address_port(&a), buf, size);
 }
 
-void node_call_address(const struct node_call *nc, char *buf, size_t size)
+void node_stream_address(const struct node_stream *st, char *buf, size_t size)
 {
-	const struct node_endpoint *in_endpoint = node_call_in_endpoint(nc);
+	const struct node_endpoint *in_endpoint = node_stream_in_endpoint(st);
 
 	if (in_endpoint)
 		node_endpoint_address(in_endpoint, buf, size);
 	else
-		node_address(nc->node, buf, size);
+		node_address(st->node, buf, size);
 }
 
 static const char *host_text(const struct sockaddr_storage *a,
@@ -166,9 +166,7 @@ static int open_ports(struct node_endpoint *ep, bool rtcp, struct cr_err *e)
 
 	if (!take_descriptors(ep->node, some))
 		return descriptors_fail(e, -EMFILE, "a port for the call");
-	err = ep->node->restoring ? node_restore_ports(ep, rtcp, e)
-				  : port_pair_open(ep->interface->ports, rtcp,
-						   &ep->ports, e);
+	err = port_pair_open(ep->interface->ports, rtcp, &ep->ports, e);
 	if (err)
 		atomic_fetch_sub_explicit(&ep->node->endpoint_descriptors, some,
 					  memory_order_relaxed);
@@ -205,8 +203,6 @@ static int open_node_ports(struct node_endpoint *ep,
 	ep->endpoint = endpoint_new(&cfg);
 	if (!ep->endpoint)
 		return cr_fail(e, -ENOMEM, "out of memory for an endpoint");
-	if (ep->node->restoring)
-		node_restore_heard(ep->node, ep->endpoint);
 	if (rtcp && rtcp->mode != ENDPOINT_RTCP_OFF) {
 		struct endpoint_rtcp_cfg full = *rtcp;
 
@@ -296,9 +292,9 @@ int node_endpoint_new(struct node *n, struct interface *i,
 	return err;
 }
 
-void node_endpoint_join(struct node_endpoint *ep, struct conversation *c)
+void node_endpoint_join(struct node_endpoint *ep, struct node_call *c)
 {
-	ep->conversation = c;
+	ep->call = c;
 	ep->holders++;
 }
 
@@ -314,7 +310,7 @@ static void stop_hearing(struct node_endpoint *ep)
 
 void node_endpoint_leave(struct node_endpoint *ep)
 {
-	ep->conversation = NULL;
+	ep->call = NULL;
 	if (ep->opened)
 		endpoint_feed(ep->endpoint, NULL);
 	else
@@ -356,11 +352,11 @@ static void close_endpoint(struct node_endpoint *ep)
 
 int node_endpoint_close(struct node_endpoint *ep, struct cr_err *e)
 {
-	if (ep->conversation)
+	if (ep->call)
 		return cr_fail(e, -EBUSY,
 			       "endpoint: call %" PRIu32
 			       " has it: stop that first",
-			       conversation_id(ep->conversation));
+			       node_call_id(ep->call));
 	close_endpoint(ep);
 	return 0;
 }
@@ -368,7 +364,7 @@ int node_endpoint_close(struct node_endpoint *ep, struct cr_err *e)
 void node_endpoint_disown(struct node_endpoint *ep)
 {
 	ep->owner = NULL;
-	if (ep->conversation)
+	if (ep->call)
 		ep->opened = false;
 	else
 		close_endpoint(ep);
@@ -379,7 +375,7 @@ void node_endpoint_close_all(struct node *n)
 	struct node_endpoint *ep, *next;
 
 	RB_FOREACH_SAFE (ep, node_endpoint_tree, &n->endpoints_by_id, next)
-		if (!ep->left && !ep->conversation)
+		if (!ep->left && !ep->call)
 			close_endpoint(ep);
 }
 
@@ -548,7 +544,7 @@ int node_endpoint_open(struct node *n, const struct endpoint_spec *r,
 		       const struct end_names *names,
 		       struct node_endpoint **out, struct cr_err *e)
 {
-	/* its clocks and SSRC are a conversation's to say */
+	/* its clocks and SSRC are its call's to say */
 	const struct endpoint_rtcp_cfg rtcp = {
 		.mode = r->rtcp < 0 ? ENDPOINT_RTCP_PORT
 				    : (enum endpoint_rtcp_mode)r->rtcp,
@@ -636,20 +632,20 @@ static bool is_shared(const struct passing *at)
 			       address_port(&i.local), 1);
 }
 
-static const struct node_call *circle_call_at(const struct passing *at)
+static const struct node_stream *circle_call_at(const struct passing *at)
 {
-	struct node_call *nc;
+	struct node_stream *st;
 
-	RB_FOREACH (nc, node_tree, &at->node->calls)
-		if (nc->in_endpoint &&
-		    node_endpoint_is_at(nc->in_endpoint, &at->to))
-			return nc;
+	RB_FOREACH (st, node_tree, &at->node->calls)
+		if (st->in_endpoint &&
+		    node_endpoint_is_at(st->in_endpoint, &at->to))
+			return st;
 	if (!at->ssrc || !is_shared(at))
 		return NULL;
-	RB_FOREACH (nc, node_tree, &at->node->calls)
-		if (!node_call_relays(nc) && !node_call_in_endpoint(nc) &&
-		    node_call_settings(nc)->ssrc_in == at->ssrc)
-			return nc;
+	RB_FOREACH (st, node_tree, &at->node->calls)
+		if (!node_stream_relays(st) && !node_stream_in_endpoint(st) &&
+		    node_stream_settings(st)->ssrc_in == at->ssrc)
+			return st;
 	return NULL;
 }
 
@@ -665,34 +661,34 @@ static const struct node_endpoint *endpoint_at(const struct passing *at)
 /* The SSRC that leaves from the endpoint of @ep, as far as is known by now. */
 static uint32_t ssrc_to(const struct node_endpoint *ep)
 {
-	const struct conversation *c = ep->conversation;
-	const struct node_call *nc = NULL;
+	const struct node_call *c = ep->call;
+	const struct node_stream *st = NULL;
 
 	for (unsigned i = 0; i < 2 && c; i++)
-		if (conversation_stream(c, i) &&
-		    node_call_settings(conversation_stream(c, i))
+		if (node_call_stream(c, i) &&
+		    node_stream_settings(node_call_stream(c, i))
 				    ->out_endpoint == ep->endpoint)
-			nc = conversation_stream(c, i);
-	return nc ? node_call_settings(nc)->ssrc_out : ep->spec.out_ssrc;
+			st = node_call_stream(c, i);
+	return st ? node_stream_settings(st)->ssrc_out : ep->spec.out_ssrc;
 }
 
 /* Follow it through whoever of ours hears it. False: nobody does. */
 static bool pass_through_call(struct passing *at)
 {
 	const struct node_endpoint *ep = endpoint_at(at);
-	const struct node_call *nc = ep ? NULL : circle_call_at(at);
+	const struct node_stream *st = ep ? NULL : circle_call_at(at);
 
-	if (ep && ep->conversation) {
-		ep = conversation_peer(ep->conversation, ep);
+	if (ep && ep->call) {
+		ep = node_call_peer(ep->call, ep);
 		if (!ep)
 			return false;
 		(void)destination_read(&ep->endpoint->to, &at->to);
 		if (!at->to.ss_family) /* a call that is about to begin */
 			at->to = ep->spec.address;
 		at->ssrc = ssrc_to(ep);
-	} else if (nc) {
-		at->to = node_call_settings(nc)->to;
-		at->ssrc = node_call_settings(nc)->ssrc_out;
+	} else if (st) {
+		at->to = node_stream_settings(st)->to;
+		at->ssrc = node_stream_settings(st)->ssrc_out;
 	} else {
 		return false;
 	}
@@ -826,8 +822,8 @@ int node_endpoint_check_change(struct endpoint_spec *out,
 			       const struct endpoint_spec *to,
 			       const struct end_names *names, struct cr_err *e)
 {
-	const struct conversation *c = ep->conversation;
-	const struct node_endpoint *other = c ? conversation_peer(c, ep) : NULL;
+	const struct node_call *c = ep->call;
+	const struct node_endpoint *other = c ? node_call_peer(c, ep) : NULL;
 	int err;
 
 	*out = ep->spec;
@@ -881,8 +877,7 @@ void node_endpoint_info(const struct node_endpoint *ep,
 		.ssrc_changes = count[LEARN_COUNTER_ssrc_changes],
 		.address_changes = count[LEARN_COUNTER_address_changes],
 		.hold = ep->spec.hold,
-		.call = ep->conversation ? conversation_id(ep->conversation)
-					 : 0,
+		.call = ep->call ? node_call_id(ep->call) : 0,
 		.codec = ep->spec.side.name,
 		.mode = ep->spec.side.mode,
 		.ptime = ep->spec.ptime,

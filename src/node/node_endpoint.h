@@ -5,8 +5,8 @@
  *
  * An endpoint that was opened by itself (endpoint.open) is heard from then on:
  * its party's address and SSRC are learned and the packets counted. A
- * conversation may have it, one after the other, until it is closed. One that a
- * conversation, or a stream of call.start, has opened ends with that.
+ * call may have it, one after the other, until it is closed. One that a
+ * call, or a stream of call.start, has opened ends with that.
  *
  * Control thread.
  */
@@ -20,7 +20,7 @@
 #include "node/interfaces.h"
 #include "node/requests.h"
 
-struct conversation;
+struct node_call;
 struct endpoint_rtcp_cfg;
 struct node;
 struct stream_cfg;
@@ -39,10 +39,10 @@ struct node_endpoint {
 	 * the interface is no part of it. */
 	struct endpoint_spec spec;
 	void *owner; /**< the session; the user's                    */
-	bool opened; /**< by itself: no conversation ends it         */
+	bool opened; /**< by itself: no call ends it         */
 	bool left;   /**< nobody hears it any more                   */
-	struct conversation *conversation; /**< that has it, or NULL       */
-	unsigned holders; /**< whose streams may still use it */
+	struct node_call *call; /**< that has it, or NULL       */
+	unsigned holders;	/**< whose streams may still use it */
 };
 
 RB_HEAD(node_endpoint_tree, node_endpoint);
@@ -68,9 +68,9 @@ int node_endpoint_open(struct node *n, const struct endpoint_spec *spec,
 		       const struct end_names *names,
 		       struct node_endpoint **out, struct cr_err *e);
 
-/** The conversation @c, or (NULL) a stream of call.start, has it from now on;
+/** The call @c, or (NULL) a stream of call.start, has it from now on;
  * nobody else may have it. */
-void node_endpoint_join(struct node_endpoint *ep, struct conversation *c);
+void node_endpoint_join(struct node_endpoint *ep, struct node_call *c);
 /** That one is ending: nobody listens to it any more. */
 void node_endpoint_leave(struct node_endpoint *ep);
 /** The last stream that had it has gone, a grace period after it was left. @ep
@@ -79,12 +79,13 @@ void node_endpoint_release(struct node_endpoint *ep);
 /** It has fed no stream: leave and release it. */
 void node_endpoint_discard(struct node_endpoint *ep);
 
-/** Close one that was opened by itself. 0; or -EBUSY with @e: a conversation
- * has it. */
+/** Close one that was opened by itself. 0; or -EBUSY with @e: a call of two
+ * streams has it. */
 int node_endpoint_close(struct node_endpoint *ep, struct cr_err *e);
-/** Its owner has gone: close it; if a conversation has it, when that ends. */
+/** Its owner has gone: close it; if a call of two streams has it, when that
+ * ends. */
 void node_endpoint_disown(struct node_endpoint *ep);
-/** Close all that no conversation has. Freed a grace period later. */
+/** Close all that no call has. Freed a grace period later. */
 void node_endpoint_close_all(struct node *n);
 
 /* --- changes --- */
@@ -95,7 +96,7 @@ int node_endpoint_check_change(struct endpoint_spec *out,
 			       const struct node_endpoint *ep,
 			       const struct endpoint_spec *to,
 			       const struct end_names *names, struct cr_err *e);
-/** A new offer or answer, @to, makes @next of @ep. Its conversation, if there
+/** A new offer or answer, @to, makes @next of @ep. Its call, if there
  * is one, has taken what the party speaks. */
 void node_endpoint_change(struct node_endpoint *ep,
 			  const struct endpoint_spec *to,

@@ -9,21 +9,20 @@
 #include <pthread.h>
 #include <sys/queue.h>
 
-#include "media/call_table.h"
+#include "media/stream_table.h"
 #include "media/endpoint.h"
 #include "media/endpoint_rtcp.h"
 #include "media/rx.h"
 #include "media/transcode.h"
-#include "node/conversation.h"
+#include "node/node_call.h"
 #include "node/costs.h"
 #include "node/measuring.h"
 #include "node/node.h"
 #include "node/node_endpoint.h"
-#include "node/restore.h"
 #include "recovery/recovery.h"
 
-RB_HEAD(node_tree, node_call);
-RB_HEAD(conversation_tree, conversation);
+RB_HEAD(node_tree, node_stream);
+RB_HEAD(node_call_tree, node_call);
 
 /** Counters of a call at one moment, for node_top(). */
 struct node_top_sample {
@@ -32,12 +31,12 @@ struct node_top_sample {
 
 /** A stream as the control thread sees it (docs/architecture.md shows which
  * struct holds which). */
-struct node_call {
+struct node_stream {
 	uint32_t id;
 	struct stream *stream; /**< owned */
 	/** NULL: a relay whose transcoder sleeps, or that has none. */
 	struct cost_entry *cost;
-	struct call_codecs *codecs; /**< of its transcoder, owned; or NULL */
+	struct stream_codecs *codecs; /**< of its transcoder, owned; or NULL */
 	void *owner;	   /**< the session; the user's               */
 	enum node_end why; /**< once ending                           */
 	enum node_by by;
@@ -49,8 +48,8 @@ struct node_call {
 	bool needs_codec; /**< a relay whose transcoder stays awake, for what
 			       is not passed on */
 	bool hung;	  /**< told as ended, but a stuck thread has it       */
-	/** Of a conversation that could not begin, or is early: nobody knows of
-	 * it. */
+	/** Of a call of two streams that could not begin, or is early: nobody
+	 * knows of it. */
 	bool untold;
 	struct watch_task watch;
 	unsigned learned;  /**< of its recent costs, told to costs_learn() */
@@ -61,44 +60,42 @@ struct node_call {
 	struct node_top_sample was, is; /**< at n->top_at[]; zero: not yet */
 	/** Of its own (call.start); NULL: the shared port, or one of ... */
 	struct node_endpoint *in_endpoint;
-	struct conversation *conversation; /**< ... this one, or NULL */
-	/** Its state, of which it has one stream; NULL: nobody keeps it, or it
-	 * is the conversation's. */
-	struct state_slot *slot;
+	struct node_call *call; /**< ... this one, or NULL */
 	struct node *node;
-	RB_ENTRY(node_call) by_id;
-	struct node_call *next_gone; /**< under the node's gone_lock   */
+	RB_ENTRY(node_stream) by_id;
+	struct node_stream *next_gone; /**< under the node's gone_lock   */
 };
 
 /** Its settings. */
-static inline const struct stream_cfg *node_call_settings(
-	const struct node_call *nc)
+static inline const struct stream_cfg *node_stream_settings(
+	const struct node_stream *st)
 {
-	return &nc->stream->cfg;
+	return &st->stream->cfg;
 }
 
 /** Is it to be a relay? */
-static inline bool node_call_relays(const struct node_call *nc)
+static inline bool node_stream_relays(const struct node_stream *st)
 {
-	return stream_wanted(nc->stream) != STREAM_TRANSCODE;
+	return stream_wanted(st->stream) != STREAM_TRANSCODE;
 }
 
 /** NULL: it has needed no codec yet. */
-static inline struct transcoder *node_call_transcoder(
-	const struct node_call *nc)
+static inline struct transcoder *node_stream_transcoder(
+	const struct node_stream *st)
 {
-	return stream_transcoder(nc->stream);
+	return stream_transcoder(st->stream);
 }
 
 /** Copy its counters into @out. */
-void node_call_counts(const struct node_call *nc, struct node_call_counts *out);
+void node_stream_counts(const struct node_stream *st,
+			struct node_stream_counts *out);
 
 /** Does an endpoint still feed it? */
-static inline bool node_call_is_fed(const struct node_call *nc)
+static inline bool node_stream_is_fed(const struct node_stream *st)
 {
-	const struct endpoint *in_endpoint = nc->stream->cfg.in_endpoint;
+	const struct endpoint *in_endpoint = st->stream->cfg.in_endpoint;
 
-	return in_endpoint && endpoint_stream(in_endpoint) == nc->stream;
+	return in_endpoint && endpoint_stream(in_endpoint) == st->stream;
 }
 
 /** The operations on tasks of one kind: calls, or what a client of the
@@ -121,7 +118,7 @@ struct node_task_kind {
 	struct transcoder *(*transcoder)(struct live_task *t);
 };
 
-extern const struct node_task_kind node_call_kind;
+extern const struct node_task_kind node_stream_kind;
 
 static inline const struct node_task_kind *node_kind_of(
 	const struct live_task *t)
@@ -169,10 +166,10 @@ struct node {
 	int fd[NODE_RECEIVERS_MAX]; /**< sockets of the shared RTP port */
 	unsigned nfd;
 	struct interfaces interfaces;
-	struct call_table *table;
+	struct stream_table *table;
 	struct endpoints endpoints;
 	uint32_t last_endpoint;
-	struct conversation_tree conversations; /**< by id, ending ones too */
+	struct node_call_tree node_calls; /**< by id, ending ones too */
 	struct node_endpoint_tree endpoints_by_id; /**< also those left */
 	struct costs *costs;
 	struct measuring *measuring;
@@ -192,7 +189,6 @@ struct node {
 	struct node_watch watch;
 	struct event *gone_event, *fault_event, *deaf_event, *traced_event;
 	struct event *tick;
-	struct call_past *restoring; /**< of the call that is being restored */
 
 	struct node_tree calls; /**< by id, ending ones too */
 	unsigned ncalls, nhung; /**< of these, a stuck thread has so many */
@@ -210,16 +206,16 @@ struct node {
 					     thread */
 	/** Of endpoints that have gone: what was counted with no call. */
 	atomic_ullong endpoint_drops, endpoint_unread;
-	struct node_call_counts past; /**< sums over calls that have gone */
+	struct node_stream_counts past; /**< sums over calls that have gone */
 
 	/* calls whose last thread has let go; under gone_lock */
 	pthread_mutex_t gone_lock;
-	struct node_call *gone;
+	struct node_stream *gone;
 	char fault[512]; /**< the policy's last one; also under gone_lock */
 	cr_ns fault_at;	 /**< of the first not recovered from; so, too; 0 */
 };
 
-RB_PROTOTYPE(node_tree, node_call, by_id, node_call_cmp)
+RB_PROTOTYPE(node_tree, node_stream, by_id, node_stream_cmp)
 
 /* Trace rings have one writer each: the places' threads, the receivers, this
  * thread, and base/rcu's, which cancels the frames of calls that leave. */
@@ -262,8 +258,8 @@ int node_open_watch(struct node *n, struct cr_err *e);
 void node_close_watch(struct node *n);
 /** The node is to end: watch, whatever the configuration says. */
 void node_watch_end(struct node *n);
-/** @nc was hung and has gone. */
-void node_watch_returned(struct node *n, const struct node_call *nc);
+/** @st was hung and has gone. */
+void node_watch_returned(struct node *n, const struct node_stream *st);
 void node_watch_info(const struct node *n, struct node_watch_info *out);
 
 /* --- costs --- */
@@ -295,10 +291,10 @@ int node_refuse(struct node *n, int err, const struct cr_verdict *v,
  * set, relays that have taken over from transcoders (node_change.c). */
 void node_follow(struct node *n);
 
-/** The living call that @nc is paired with, or NULL. */
-struct node_call *node_call_pair(const struct node_call *nc);
-/** Describe @nc in the trace. */
-void node_trace_call(const struct node_call *nc);
+/** The living call that @st is paired with, or NULL. */
+struct node_stream *node_stream_pair(const struct node_stream *st);
+/** Describe @st in the trace. */
+void node_trace_call(const struct node_stream *st);
 /** Event: the disk has the trace that was ended. */
 void node_traced(evutil_socket_t fd, short what, void *arg);
 
@@ -310,29 +306,28 @@ uint32_t node_random_ssrc(void);
 void node_rtcp_report(struct endpoint *in_endpoint,
 		      struct endpoint *out_endpoint, bool last,
 		      struct node_rtcp_info *out);
-/** The same of @nc. */
-void node_call_rtcp(const struct node_call *nc, bool last,
-		    struct node_rtcp_info *out);
-/** The two streams of a conversation, as settled: from end 0 to 1, and back.
- * Not to be moved. */
-struct conversation_streams {
+/** The same of @st. */
+void node_stream_rtcp(const struct node_stream *st, bool last,
+		      struct node_rtcp_info *out);
+/** The two streams of a call, as settled: from end 0 to 1, and
+ * back. Not to be moved. */
+struct node_call_streams {
 	struct stream_cfg stream[2];
 	/** The codecs that each end may send; stream[].codecs may point here.
 	 */
-	struct call_codecs codecs[2];
+	struct stream_codecs codecs[2];
 	bool relays;
 };
 /** The streams of @r: into @out. 0, or -EINVAL with @e. */
-int conversation_check(struct conversation_streams *out,
-		       const struct call_spec *r, struct cr_err *e);
-/** Start @s, the streams of @r, as conversation_start(). */
-int conversation_begin(struct node *n, struct conversation_streams *s,
-		       const struct call_spec *r, struct conversation **out,
-		       struct cr_err *e);
-/** The endpoints of @of where packets of its stream @nc come in, and leave. */
-void conversation_rtcp(const struct conversation *of,
-		       const struct node_call *nc,
-		       struct endpoint *endpoint[2]);
+int node_call_check(struct node_call_streams *out, const struct call_spec *r,
+		    struct cr_err *e);
+/** Start @s, the streams of @r, as node_call_start(). */
+int node_call_begin(struct node *n, struct node_call_streams *s,
+		    const struct call_spec *r, struct node_call **out,
+		    struct cr_err *e);
+/** The endpoints of @of where packets of its stream @st come in, and leave. */
+void node_call_rtcp(const struct node_call *of, const struct node_stream *st,
+		    struct endpoint *endpoint[2]);
 /** Sums over all endpoints, into @out. */
 void node_rtcp_stats(const struct node *n, struct node_rtcp_stats *out);
 /** Is there room for @more calls under --max-calls? 0, or -ENOSPC with @e. */
@@ -341,14 +336,14 @@ int node_refuse_full(struct node *n, unsigned more, struct cr_err *e);
 /** Is there no memory beside cfg.memory_reserve? 0; or -ENOSPC with @e. */
 int node_refuse_short(const struct node *n, struct cr_err *e);
 /** Start a stream of @of, whose endpoints @cfg has, if there is room
- * (node_refuse_full()): as node_call_start(). */
-int node_stream_start(struct node *n, struct stream_cfg *cfg,
-		      struct conversation *of, struct node_call **out,
+ * (node_refuse_full()): as node_stream_start(). */
+int node_stream_begin(struct node *n, struct stream_cfg *cfg,
+		      struct node_call *of, struct node_stream **out,
 		      struct cr_err *e);
 /** Start a relay of @of, whose endpoints @cfg has, if there is room
  * (node_refuse_full()). 0; -ENOMEM with @e. */
 int node_relay_start(struct node *n, struct stream_cfg *cfg,
-		     struct conversation *of, struct node_call **out,
+		     struct node_call *of, struct node_stream **out,
 		     struct cr_err *e);
 /** Does @stream, if it @relays, need codecs all the same, for some of what
  * comes? */
@@ -358,70 +353,67 @@ static inline bool node_stream_needs_transcoder(const struct stream_cfg *stream,
 	return !relays || relay_needs_transcoder(stream);
 }
 struct node_recode;
-/** Make all that the streams of a conversation need to go on as @to says, which
- * differ from them in codecs, and @relays, whether they are to be relays: both,
- * or neither. @to stays until node_recode_commit() lets them, or
- * node_recode_cancel(). As conversation_prepare(). */
-int node_recode_prepare(struct node_recode **out, struct node_call *const nc[2],
+/** Make all that the streams of a call of two streams need to go on as @to
+ * says, which differ from them in codecs, and @relays, whether they are to be
+ * relays: both, or neither. @to stays until node_recode_commit() lets them, or
+ * node_recode_cancel(). As node_call_prepare(). */
+int node_recode_prepare(struct node_recode **out,
+			struct node_stream *const st[2],
 			struct stream_cfg to[2], bool relays, struct cr_err *e);
 void node_recode_commit(struct node_recode *r);
 void node_recode_cancel(struct node_recode *r);
-/** A transcoder for @nc, which is a relay and has none, by @cfg, settled:
+/** A transcoder for @st, which is a relay and has none, by @cfg, settled:
  * numbers are chosen. The engine does not know it yet. 0; -EINVAL, -ENOMEM with
  * @e. */
-int node_make_transcoder(struct node_call *nc, struct stream_cfg *cfg,
+int node_make_transcoder(struct node_stream *st, struct stream_cfg *cfg,
 			 struct transcoder **out, struct cr_err *e);
-/** The engine knows @c, made by @cfg: @nc has it from now on, at @cost. */
-void node_set_transcoder(struct node_call *nc, struct transcoder *c,
+/** The engine knows @c, made by @cfg: @st has it from now on, at @cost. */
+void node_set_transcoder(struct node_stream *st, struct transcoder *c,
 			 const struct stream_cfg *cfg, struct cost_entry *cost);
 /** The engine knows @c, and nobody else: let both go. */
 void node_drop_transcoder(struct node *n, struct transcoder *c);
 /** Mode requests that one receives are the other one's to obey. */
-void node_join_pair(struct node_call *a, struct node_call *b);
+void node_join_pair(struct node_stream *a, struct node_stream *b);
 /** A copy of @from, NULL of NULL; or NULL for want of memory. */
-struct call_codecs *node_codecs_copy(const struct call_codecs *from);
-/** The endpoint of @of where packets of its stream @nc come in. */
-const struct node_endpoint *conversation_in_endpoint(
-	const struct conversation *of, const struct node_call *nc);
-/** The endpoint where packets of @nc come in; NULL: the shared port. */
-static inline const struct node_endpoint *node_call_in_endpoint(
-	const struct node_call *nc)
+struct stream_codecs *node_codecs_copy(const struct stream_codecs *from);
+/** The endpoint of @of where packets of its stream @st come in. */
+const struct node_endpoint *node_call_in_endpoint(const struct node_call *of,
+						  const struct node_stream *st);
+/** The endpoint where packets of @st come in; NULL: the shared port. */
+static inline const struct node_endpoint *node_stream_in_endpoint(
+	const struct node_stream *st)
 {
-	return nc->conversation ? conversation_in_endpoint(nc->conversation, nc)
-				: nc->in_endpoint;
+	return st->call ? node_call_in_endpoint(st->call, st) : st->in_endpoint;
 }
-/** @nc is over: record it; with the other stream of its conversation, when that
+/** @st is over: record it; with the other stream of its call, when that
  * is over, too (node_record.c). */
-void node_record_ended(struct node_call *nc);
-/** @nc has ended: tell the node's user, unless nobody knew of it. */
-static inline void node_notify_ended(struct node *n, struct node_call *nc)
+void node_record_ended(struct node_stream *st);
+/** @st has ended: tell the node's user, unless nobody knew of it. */
+static inline void node_notify_ended(struct node *n, struct node_stream *st)
 {
-	if (nc->untold)
+	if (st->untold)
 		return;
-	node_record_ended(nc);
-	n->cfg.ended(n->cfg.arg, nc);
+	node_record_ended(st);
+	n->cfg.ended(n->cfg.arg, st);
 }
 /** Where what is left of the first stream of @of that is over waits for the
  * other one; freed with @of. */
-struct node_record **conversation_record(struct conversation *of);
-/** Where the state of @of is. */
-struct state_slot **conversation_slot(struct conversation *of);
+struct node_record **node_call_record(struct node_call *of);
 /** Copy the names of @of into @r. */
-void conversation_names(const struct conversation *of, struct node_record *r);
-/** The number of @nc among the streams of @of. */
-unsigned conversation_number(const struct conversation *of,
-			     const struct node_call *nc);
+void node_call_names(const struct node_call *of, struct node_record *r);
+/** The number of @st among the streams of @of. */
+unsigned node_call_number(const struct node_call *of,
+			  const struct node_stream *st);
 /** The endpoint of @of other than @ep. */
-struct node_endpoint *conversation_peer(const struct conversation *of,
-					const struct node_endpoint *ep);
-/** The stream of @of other than @nc, or NULL. */
-struct node_call *conversation_other(const struct conversation *of,
-				     const struct node_call *nc);
-/** @nc is ending, and so does @of (conversation.c). */
-void conversation_stream_ends(struct conversation *of, struct node_call *nc);
-/** @nc has gone; nothing of it is looked at. */
-void conversation_stream_gone(struct conversation *of,
-			      const struct node_call *nc);
+struct node_endpoint *node_call_peer(const struct node_call *of,
+				     const struct node_endpoint *ep);
+/** The stream of @of other than @st, or NULL. */
+struct node_stream *node_call_other(const struct node_call *of,
+				    const struct node_stream *st);
+/** @st is ending, and so does @of (call.c). */
+void node_call_stream_ends(struct node_call *of, struct node_stream *st);
+/** @st has gone; nothing of it is looked at. */
+void node_call_stream_gone(struct node_call *of, const struct node_stream *st);
 
 /** Let all packets leave that wait at workers for others. */
 void node_flush(struct node *n);

@@ -2,7 +2,8 @@
 /*
  * What is left of a call when it is over, and what is known of it so far.
  *
- *   stream over -> (a conversation's: wait for the other one) -> recorded()
+ *   stream over -> (a call's: wait for the other one) ->
+ * recorded()
  */
 #include <inttypes.h>
 #include <math.h>
@@ -31,17 +32,17 @@ static void utc_text(cr_ns utc, char buf[RECORD_TIME_MAX])
 }
 
 /* The receiver has let go of the call. */
-static void fill_heard(const struct node_call *nc, struct record_stream *out)
+static void fill_heard(const struct node_stream *st, struct record_stream *out)
 {
-	const struct node_endpoint *in_endpoint = node_call_in_endpoint(nc);
-	const struct rtp_source *seen = &nc->stream->seen;
-	const struct transcoder *c = node_call_transcoder(nc);
+	const struct node_endpoint *in_endpoint = node_stream_in_endpoint(st);
+	const struct rtp_source *seen = &st->stream->seen;
+	const struct transcoder *c = node_stream_transcoder(st);
 	struct record_heard *to = &out->heard_is;
 	struct sockaddr_storage at = { .ss_family = AF_UNSPEC };
 	unsigned long long count[LEARN_NCOUNTERS];
 	const struct endpoint *ep;
 
-	to->ssrc = seen->started ? node_call_settings(nc)->ssrc_in : 0;
+	to->ssrc = seen->started ? node_stream_settings(st)->ssrc_in : 0;
 	to->lost = rtp_source_lost(seen);
 	to->expected = seen->received + to->lost;
 	to->jitter = c ? arrivals_jitter(&c->arrivals) : 0;
@@ -50,7 +51,7 @@ static void fill_heard(const struct node_call *nc, struct record_stream *out)
 		learn_counts(&ep->learn, count);
 		to->ssrc_changes = count[LEARN_COUNTER_ssrc_changes];
 		to->address_changes = count[LEARN_COUNTER_address_changes];
-		if (!node_call_is_fed(nc)) {
+		if (!node_stream_is_fed(st)) {
 			/* it goes on: its receiver has the rest */
 			(void)destination_read(&ep->to, &at);
 		} else if (ep->learn.known) {
@@ -66,10 +67,10 @@ static void fill_heard(const struct node_call *nc, struct record_stream *out)
 	out->heard = to;
 }
 
-static void fill_delay(const struct node_call *nc, struct record_stream *out)
+static void fill_delay(const struct node_stream *st, struct record_stream *out)
 {
 	cr_ns max = (cr_ns)out->info.count.delay_max_ns;
-	const struct transcoder *c = node_call_transcoder(nc);
+	const struct transcoder *c = node_stream_transcoder(st);
 	const struct sketch *s;
 
 	if (!c)
@@ -88,7 +89,7 @@ static void fill_delay(const struct node_call *nc, struct record_stream *out)
  * parsed. Pauses that were shed are silence to it, not loss. */
 static struct record_loss missed_loss(const struct record_stream *r)
 {
-	const struct node_call_counts *count = &r->info.count;
+	const struct node_stream_counts *count = &r->info.count;
 	unsigned long long lost = r->heard->lost + count->reordered +
 				  count->late_in + count->overflowed +
 				  r->info.lost - count->pauses +
@@ -113,7 +114,7 @@ static void fill_quality(struct record_stream *r,
 			 const struct record_loss *since)
 {
 	const struct node_side_info *in = &r->info.in, *out = &r->info.out;
-	const struct node_call_counts *count = &r->info.count;
+	const struct node_stream_counts *count = &r->info.count;
 	struct record_quality *to = &r->quality_is;
 	struct g107_codec one, two;
 	struct g107_rating rating;
@@ -150,31 +151,32 @@ static void fill_quality(struct record_stream *r,
 }
 
 /* @live: threads still have it. */
-static void record_stream(struct node_call *nc, bool live,
+static void record_stream(struct node_stream *st, bool live,
 			  struct record_stream *out)
 {
-	node_call_info(nc, &out->info);
-	if (!live && !nc->hung) {
-		fill_heard(nc, out);
-		node_call_rtcp(nc, true, &out->info.rtcp);
+	node_stream_info(st, &out->info);
+	if (!live && !st->hung) {
+		fill_heard(st, out);
+		node_stream_rtcp(st, true, &out->info.rtcp);
 	}
-	fill_delay(nc, out);
+	fill_delay(st, out);
 	fill_quality(out, &(const struct record_loss){ 0 });
 }
 
-bool node_call_quality(struct node_call *nc, const struct record_loss *since,
-		       struct record_loss *now, struct record_quality *out)
+bool node_stream_quality(struct node_stream *st,
+			 const struct record_loss *since,
+			 struct record_loss *now, struct record_quality *out)
 {
 	struct record_stream r = { 0 };
 	const struct endpoint_rtcp_info *seen = &r.info.rtcp.leads;
 
-	node_call_info(nc, &r.info);
+	node_stream_info(st, &r.info);
 	if (!r.info.rtcp.is || !seen->heard)
 		return false;
 	r.heard_is.lost = seen->lost;
 	r.heard_is.expected = seen->received + seen->lost;
 	r.heard = &r.heard_is;
-	fill_delay(nc, &r);
+	fill_delay(st, &r);
 	fill_quality(&r, since);
 	*now = missed_loss(&r);
 	if (r.quality)
@@ -184,118 +186,118 @@ bool node_call_quality(struct node_call *nc, const struct record_loss *since,
 
 /* --- calls --- */
 
-/* All but the streams, of which @nc is one. */
-static void describe_record(const struct node_call *nc, struct node_record *out)
+/* All but the streams, of which @st is one. */
+static void describe_record(const struct node_stream *st,
+			    struct node_record *out)
 {
-	const struct node *n = nc->node;
+	const struct node *n = st->node;
 	const struct record_stream *last = &out->stream[out->nstreams - 1];
 
 	out->call = out->stream[0].info.id;
 	(void)snprintf(out->id, sizeof(out->id), "%s-%" PRId64 "-%" PRIu32,
 		       n->cfg.name, n->started_utc / CR_MS, out->call);
 	out->node = n->cfg.name;
-	if (nc->conversation)
-		conversation_names(nc->conversation, out);
+	if (st->call)
+		node_call_names(st->call, out);
 	else /* it has begun with a transcoder */
-		out->pair = transcoder_pair_id(atomic_load_explicit(
-			&node_call_transcoder(nc)->pair, memory_order_relaxed));
-	utc_text(nc->started_utc, out->start);
+		out->pair = transcoder_pair_id(
+			atomic_load_explicit(&node_stream_transcoder(st)->pair,
+					     memory_order_relaxed));
+	utc_text(st->started_utc, out->start);
 	utc_text(clock_read(CLOCK_REALTIME), out->end);
 	out->duration = cr_ns_max(out->stream[0].info.age, last->info.age);
 }
 
-static void say_why(const struct node_call *nc, struct node_record *out)
+static void say_why(const struct node_stream *st, struct node_record *out)
 {
 	static const char *const by[] = { NODE_BY_NAMES };
 
 	/* one that hung ends the other one, whyever that was ending */
-	if (out->why && nc->why != NODE_END_HUNG)
+	if (out->why && st->why != NODE_END_HUNG)
 		return;
-	out->why = node_end_name(nc->why);
-	out->by = by[nc->by];
-	(void)snprintf(out->peer_is, sizeof(out->peer_is), "%s", nc->peer);
+	out->why = node_end_name(st->why);
+	out->by = by[st->by];
+	(void)snprintf(out->peer_is, sizeof(out->peer_is), "%s", st->peer);
 	out->peer =
-		nc->by != NODE_BY_NODE && *out->peer_is ? out->peer_is : NULL;
+		st->by != NODE_BY_NODE && *out->peer_is ? out->peer_is : NULL;
 }
 
-static struct node_record *record_new(const struct node_call *nc)
+static struct node_record *record_new(const struct node_stream *st)
 {
 	struct node_record *r = calloc(1, sizeof(*r));
 
 	if (r)
-		r->nstreams = nc->conversation ? 2 : 1;
+		r->nstreams = st->call ? 2 : 1;
 	else
-		log_event(LOG_WARN, "record-dropped", LOG_INT("call", nc->id),
+		log_event(LOG_WARN, "record-dropped", LOG_INT("call", st->id),
 			  LOG_STR("why", "out of memory"));
 	return r;
 }
 
-void node_record_ended(struct node_call *nc)
+void node_record_ended(struct node_stream *st)
 {
-	struct node_config *cfg = &nc->node->cfg;
-	struct conversation *c = nc->conversation;
-	struct node_record *r = c ? *conversation_record(c) : NULL;
+	struct node_config *cfg = &st->node->cfg;
+	struct node_call *c = st->call;
+	struct node_record *r = c ? *node_call_record(c) : NULL;
 
 	if (!cfg->recorded)
 		return;
 	if (!r)
-		r = record_new(nc);
+		r = record_new(st);
 	if (!r)
 		return;
-	record_stream(nc, false,
-		      &r->stream[c ? conversation_number(c, nc) : 0]);
-	say_why(nc, r);
+	record_stream(st, false, &r->stream[c ? node_call_number(c, st) : 0]);
+	say_why(st, r);
 	if (c)
-		*conversation_record(c) = r;
+		*node_call_record(c) = r;
 	if (!r->stream[0].info.id || !r->stream[r->nstreams - 1].info.id)
 		return; /* the other one follows */
 	r->type = "end";
-	describe_record(nc, r);
+	describe_record(st, r);
 	cfg->recorded(cfg->arg, r);
 	if (c)
-		*conversation_record(c) = NULL;
+		*node_call_record(c) = NULL;
 	free(r);
 }
 
-static void record_interim(struct node_call *nc)
+static void record_interim(struct node_stream *st)
 {
-	struct node_config *cfg = &nc->node->cfg;
-	struct node_record *r = record_new(nc);
+	struct node_config *cfg = &st->node->cfg;
+	struct node_record *r = record_new(st);
 
 	if (!r)
 		return;
-	record_stream(nc, true, &r->stream[0]);
-	if (nc->conversation)
-		record_stream(conversation_other(nc->conversation, nc), true,
+	record_stream(st, true, &r->stream[0]);
+	if (st->call)
+		record_stream(node_call_other(st->call, st), true,
 			      &r->stream[1]);
 	r->type = "interim";
-	describe_record(nc, r);
+	describe_record(st, r);
 	cfg->recorded(cfg->arg, r);
 	free(r);
 }
 
-/* A conversation's first stream stands for both. */
-static bool is_interim_due(const struct node_call *nc, cr_ns now, cr_ns each)
+/* A call of two streams's first stream stands for both. */
+static bool is_interim_due(const struct node_stream *st, cr_ns now, cr_ns each)
 {
-	return !nc->ending && !nc->untold &&
-	       (!nc->conversation ||
-		!conversation_number(nc->conversation, nc)) &&
-	       (!nc->recorded || now - nc->recorded >= each);
+	return !st->ending && !st->untold &&
+	       (!st->call || !node_call_number(st->call, st)) &&
+	       (!st->recorded || now - st->recorded >= each);
 }
 
 void node_records_interim(struct node *n, cr_ns each)
 {
 	cr_ns now = clock_now();
 	unsigned room = 100 + 2 * (unsigned)(n->ncalls * CR_SEC / each);
-	struct node_call *nc;
+	struct node_stream *st;
 
 	if (!n->cfg.recorded)
 		return;
-	RB_FOREACH (nc, node_tree, &n->calls) {
-		if (!is_interim_due(nc, now, each))
+	RB_FOREACH (st, node_tree, &n->calls) {
+		if (!is_interim_due(st, now, each))
 			continue;
-		nc->recorded = now;
-		record_interim(nc);
+		st->recorded = now;
+		record_interim(st);
 		if (!--room)
 			return;
 	}

@@ -26,16 +26,16 @@
  * many are recognised. */
 #define KINDS_IN_TURN 8u
 
-static const struct cr_task *task_of_call(const struct node_call *nc)
+static const struct cr_task *task_of_call(const struct node_stream *st)
 {
-	return &node_call_transcoder(nc)->lt.core.task;
+	return &node_stream_transcoder(st)->lt.core.task;
 }
 
-static struct cr_promise promise_of(struct node_call *nc)
+static struct cr_promise promise_of(struct node_stream *st)
 {
 	struct cr_promise p;
 
-	live_promise(nc->node->live, &node_call_transcoder(nc)->lt, &p);
+	live_promise(st->node->live, &node_stream_transcoder(st)->lt, &p);
 	return p;
 }
 
@@ -45,10 +45,10 @@ static struct bound no_bound(const char *why)
 }
 
 /* None of its frames is done later than the deadline and the promised bound. */
-static struct bound by_lateness(const struct node_call *nc,
+static struct bound by_lateness(const struct node_stream *st,
 				const struct cr_promise *p)
 {
-	const struct cr_task *t = task_of_call(nc);
+	const struct cr_task *t = task_of_call(st);
 
 	return (struct bound){
 		.rule = p->rule,
@@ -64,10 +64,10 @@ static struct bound by_lateness(const struct node_call *nc,
 
 /* The calls of one run queue, grouped, as the theory sees them. */
 struct crowd {
-	struct node_call *me;
+	struct node_stream *me;
 	size_t mine; /* which of soft[] */
 	struct hsb_flow *hard, *soft;
-	struct node_call **first; /* [nsoft]: one of each group, hard[]'s from
+	struct node_stream **first; /* [nsoft]: one of each group, hard[]'s from
 				     the other end */
 	size_t room;
 	struct hsb_system system;
@@ -81,17 +81,17 @@ static bool are_alike(const struct cr_task *a, const struct cr_task *b)
 	       a->contract.largest == b->contract.largest;
 }
 
-static struct node_call **first_of_class(struct crowd *c, enum cr_class cls,
-					 size_t i)
+static struct node_stream **first_of_class(struct crowd *c, enum cr_class cls,
+					   size_t i)
 {
 	return &c->first[cls == CR_SOFT ? i : c->room - 1 - i];
 }
 
-/* The group among the last of @cls that @nc belongs to; @n: none of them. */
-static size_t group_of_call(struct crowd *c, const struct node_call *nc,
+/* The group among the last of @cls that @st belongs to; @n: none of them. */
+static size_t group_of_call(struct crowd *c, const struct node_stream *st,
 			    size_t n)
 {
-	const struct cr_task *t = task_of_call(nc);
+	const struct cr_task *t = task_of_call(st);
 	size_t oldest = n > KINDS_IN_TURN ? n - KINDS_IN_TURN : 0;
 
 	for (size_t i = n; i-- > oldest;)
@@ -100,9 +100,9 @@ static size_t group_of_call(struct crowd *c, const struct node_call *nc,
 	return n;
 }
 
-static struct hsb_flow flow_of_call(struct node_call *nc)
+static struct hsb_flow flow_of_call(struct node_stream *st)
 {
-	const struct cr_task *t = task_of_call(nc);
+	const struct cr_task *t = task_of_call(st);
 	bool soft = t->cls == CR_SOFT;
 
 	return (struct hsb_flow){
@@ -111,24 +111,24 @@ static struct hsb_flow flow_of_call(struct node_call *nc)
 		.worst = (double)cr_task_worst(t),
 		.mean = (double)t->cost.mean,
 		.sd = sqrt((double)t->cost.variance_ns2),
-		.budget = soft ? (double)promise_of(nc).servers.budget : 0,
+		.budget = soft ? (double)promise_of(st).servers.budget : 0,
 	};
 }
 
-static void count_call(struct crowd *c, struct node_call *nc)
+static void count_call(struct crowd *c, struct node_stream *st)
 {
-	enum cr_class cls = task_of_call(nc)->cls;
+	enum cr_class cls = task_of_call(st)->cls;
 	struct hsb_flow *flow = cls == CR_HARD ? c->hard : c->soft;
 	size_t *n = cls == CR_HARD ? &c->system.nhard : &c->system.nsoft;
-	size_t i = group_of_call(c, nc, *n);
+	size_t i = group_of_call(c, st, *n);
 
 	if (i == *n) {
-		flow[i] = flow_of_call(nc);
-		*first_of_class(c, cls, i) = nc;
+		flow[i] = flow_of_call(st);
+		*first_of_class(c, cls, i) = st;
 		++*n;
 	}
 	flow[i].count++;
-	if (nc == c->me)
+	if (st == c->me)
 		c->mine = i;
 }
 
@@ -137,13 +137,13 @@ static void count_call(struct crowd *c, struct node_call *nc)
 static void count_calls(struct crowd *c)
 {
 	const struct cr_rq *rq = task_of_call(c->me)->rq;
-	struct node_call *nc;
+	struct node_stream *st;
 
-	RB_FOREACH (nc, node_tree, &c->me->node->calls)
-		if (!nc->ending && !node_call_relays(nc) &&
-		    task_of_call(nc)->cls != CR_BE &&
-		    task_of_call(nc)->rq == rq)
-			count_call(c, nc);
+	RB_FOREACH (st, node_tree, &c->me->node->calls)
+		if (!st->ending && !node_stream_relays(st) &&
+		    task_of_call(st)->cls != CR_BE &&
+		    task_of_call(st)->rq == rq)
+			count_call(c, st);
 }
 
 static struct bound by_theory(struct crowd *c, const char *rule)
@@ -168,13 +168,14 @@ static struct bound by_theory(struct crowd *c, const char *rule)
 	};
 }
 
-static struct bound by_servers(struct node_call *nc, const struct cr_promise *p)
+static struct bound by_servers(struct node_stream *st,
+			       const struct cr_promise *p)
 {
-	struct node *n = nc->node;
-	const struct cr_rq *rq = task_of_call(nc)->rq;
+	struct node *n = st->node;
+	const struct cr_rq *rq = task_of_call(st)->rq;
 	const struct cr_servers *of = &p->servers;
 	struct crowd c = {
-		.me = nc,
+		.me = st,
 		.room = n->ncalls,
 		.hard = malloc(n->ncalls * sizeof(*c.hard)),
 		.soft = malloc(n->ncalls * sizeof(*c.soft)),
@@ -202,22 +203,22 @@ static struct bound by_servers(struct node_call *nc, const struct cr_promise *p)
 
 /* --- which it is --- */
 
-/** The bound of @nc. Takes time in proportion to the calls where these have
+/** The bound of @st. Takes time in proportion to the calls where these have
  * servers, next to none else. */
-static struct bound bound_of(struct node_call *nc)
+static struct bound bound_of(struct node_stream *st)
 {
 	struct cr_promise p;
 
-	if (nc->ending)
+	if (st->ending)
 		return no_bound("it is ending");
-	if (node_call_relays(nc))
+	if (node_stream_relays(st))
 		return no_bound("it is relayed, and not scheduled");
-	p = promise_of(nc);
+	p = promise_of(st);
 	switch (p.kind) {
 	case CR_PROMISE_LATENESS:
-		return by_lateness(nc, &p);
+		return by_lateness(st, &p);
 	case CR_PROMISE_SERVERS:
-		return by_servers(nc, &p);
+		return by_servers(st, &p);
 	case CR_PROMISE_NOTHING:
 		break;
 	}
@@ -232,30 +233,30 @@ static unsigned long long load_relaxed(const atomic_ullong *counter)
 /* --- sums --- */
 
 /* Past calls and present ones together, and what no call had at an endpoint. */
-static void sum_counters(struct node *n, struct node_call_counts *sum)
+static void sum_counters(struct node *n, struct node_stream_counts *sum)
 {
-	struct node_call_counts one;
-	struct node_call *nc;
+	struct node_stream_counts one;
+	struct node_stream *st;
 
 	*sum = n->past;
 	sum->port_drops += load_relaxed(&n->endpoint_drops);
 	sum->unread += load_relaxed(&n->endpoint_unread);
-	RB_FOREACH (nc, node_tree, &n->calls) {
-		node_call_counts(nc, &one);
-		for (unsigned i = 0; i < CALL_NCOUNTERS; i++)
+	RB_FOREACH (st, node_tree, &n->calls) {
+		node_stream_counts(st, &one);
+		for (unsigned i = 0; i < STREAM_NCOUNTERS; i++)
 			sum->all[i] += one.all[i];
 	}
 }
 
 /* For want of time. */
-static unsigned long long lost_of(const struct node_call_counts *c)
+static unsigned long long lost_of(const struct node_stream_counts *c)
 {
 	return c->overwritten + c->expired + c->shed + c->concealed;
 }
 
 unsigned long long node_lost(struct node *n)
 {
-	struct node_call_counts sum;
+	struct node_stream_counts sum;
 
 	sum_counters(n, &sum);
 	return lost_of(&sum);
@@ -305,7 +306,7 @@ static unsigned codec_number(const struct cr_codec *c)
 
 static void codecs_info(struct node *n, struct node_stats *out)
 {
-	struct node_call *nc;
+	struct node_stream *st;
 
 	for (out->ncodecs = 0;
 	     cr_codecs[out->ncodecs] && out->ncodecs < NODE_CODECS_MAX;
@@ -313,11 +314,11 @@ static void codecs_info(struct node *n, struct node_stats *out)
 		out->codecs[out->ncodecs] = (struct node_codec_calls){
 			.name = cr_codecs[out->ncodecs]->name
 		};
-	RB_FOREACH (nc, node_tree, &n->calls) {
+	RB_FOREACH (st, node_tree, &n->calls) {
 		const struct pipeline_cfg *media =
-			&node_call_settings(nc)->media;
+			&node_stream_settings(st)->media;
 
-		if (nc->hung)
+		if (st->hung)
 			continue;
 		out->codecs[codec_number(media->in.codec)].from++;
 		out->codecs[codec_number(media->out.codec)].to++;
@@ -334,7 +335,7 @@ void node_stats(struct node *n, struct node_stats *out)
 	*out = (struct node_stats){
 		.uptime = clock_now() - n->started,
 		.started_utc = n->started_utc,
-		.calls = node_calls(n),
+		.calls = node_streams(n),
 		.relays = n->nrelays,
 		.calls_started = n->calls_started,
 		.calls_refused = n->calls_refused,
@@ -424,22 +425,22 @@ static struct node_admitted admitted_of(const struct stream_cfg *cfg)
 }
 
 /* What control has set, and others have not. */
-static cr_ns max_age(const struct node_call *nc)
+static cr_ns max_age(const struct node_stream *st)
 {
-	cr_ns limit = core_age_limit(nc->node->cfg.max_age, task_of_call(nc));
+	cr_ns limit = core_age_limit(st->node->cfg.max_age, task_of_call(st));
 
 	return limit == CR_NEVER ? 0 : limit;
 }
 
-static void fill_settings(const struct node_call *nc,
-			  struct node_call_info *out)
+static void fill_settings(const struct node_stream *st,
+			  struct node_stream_info *out)
 {
-	const struct stream_cfg cfg = node_call_cfg(nc);
-	const struct node_endpoint *in_endpoint = node_call_in_endpoint(nc);
+	const struct stream_cfg cfg = node_stream_cfg(st);
+	const struct node_endpoint *in_endpoint = node_stream_in_endpoint(st);
 
-	*out = (struct node_call_info){
+	*out = (struct node_stream_info){
 		.id = cfg.id,
-		.relay = node_call_relays(nc),
+		.relay = node_stream_relays(st),
 		.terms = cfg.terms,
 		.ptime = cfg.release.period,
 		.in = side_info(&cfg.media.in),
@@ -447,58 +448,58 @@ static void fill_settings(const struct node_call *nc,
 		.ssrc = cfg.ssrc_in,
 		.out_ssrc = cfg.ssrc_out,
 	};
-	if (!node_call_relays(nc))
+	if (!node_stream_relays(st))
 		out->out.ptime = codec_use_packet(&cfg.media.out);
-	(void)destination_read(nc->stream->out.destination, &out->to);
-	node_call_address(nc, out->rtp, sizeof(out->rtp));
+	(void)destination_read(st->stream->out.destination, &out->to);
+	node_stream_address(st, out->rtp, sizeof(out->rtp));
 	out->interface = in_endpoint ? in_endpoint->interface->cfg.name : NULL;
 	if (in_endpoint)
 		(void)payload_unknown_text(&in_endpoint->endpoint->unknown,
 					   out->unknown, sizeof(out->unknown));
 }
 
-void node_call_info(struct node_call *nc, struct node_call_info *out)
+void node_stream_info(struct node_stream *st, struct node_stream_info *out)
 {
-	const struct node_call *other = node_call_pair(nc);
-	struct transcoder *c = node_call_transcoder(nc);
+	const struct node_stream *other = node_stream_pair(st);
+	struct transcoder *c = node_stream_transcoder(st);
 
-	fill_settings(nc, out);
-	if (node_call_relays(nc)) {
+	fill_settings(st, out);
+	if (node_stream_relays(st)) {
 		memcpy(out->transcoding, "relay", sizeof("relay"));
 	} else {
-		out->max_age = max_age(nc);
-		out->admitted = admitted_of(node_call_settings(nc));
-		memcpy(out->transcoding, nc->cost->name,
+		out->max_age = max_age(st);
+		out->admitted = admitted_of(node_stream_settings(st));
+		memcpy(out->transcoding, st->cost->name,
 		       sizeof(out->transcoding));
-		out->cmr_over = nc->cmr_over;
+		out->cmr_over = st->cmr_over;
 		out->waiting = frame_ring_waiting(c->ring);
-		out->scheduler = live_scheduler(nc->node->live);
-		if (!nc->ending)
+		out->scheduler = live_scheduler(st->node->live);
+		if (!st->ending)
 			out->npolicy =
-				live_explain(nc->node->live, &c->lt,
+				live_explain(st->node->live, &c->lt,
 					     out->policy, NODE_POLICY_MAX);
 	}
 	out->now = clock_now();
-	out->age = out->now - nc->started;
-	out->bytes = stream_bytes(nc->stream);
-	node_call_counts(nc, &out->count);
+	out->age = out->now - st->started;
+	out->bytes = stream_bytes(st->stream);
+	node_stream_counts(st, &out->count);
 	out->lost = lost_of(&out->count);
 	out->pair = other ? other->id : 0;
-	node_call_rtcp(nc, false, &out->rtcp);
-	out->bound = bound_of(nc);
+	node_stream_rtcp(st, false, &out->rtcp);
+	out->bound = bound_of(st);
 	out->promised = out->bound.rule ? &out->bound : NULL;
-	out->call = nc->id;
-	if (nc->conversation) {
-		out->call = conversation_id(nc->conversation);
-		out->label = conversation_label(nc->conversation);
+	out->call = st->id;
+	if (st->call) {
+		out->call = node_call_id(st->call);
+		out->label = node_call_label(st->call);
 	}
 }
 
-void node_call_place(struct node_call *nc, struct node_call_place *out)
+void node_stream_place(struct node_stream *st, struct node_stream_place *out)
 {
-	const struct stream_cfg *cfg = node_call_settings(nc);
+	const struct stream_cfg *cfg = node_stream_settings(st);
 
-	*out = (struct node_call_place){
+	*out = (struct node_stream_place){
 		.id = cfg->id,
 		.ssrc_in = cfg->ssrc_in,
 		.ssrc_out = cfg->ssrc_out,
@@ -507,11 +508,11 @@ void node_call_place(struct node_call *nc, struct node_call_place *out)
 		.ts_base = cfg->ts_out,
 		.clock_in = codec_use_clock(&cfg->media.in),
 		.clock_out = codec_use_clock(&cfg->media.out),
-		.load = (double)nc->cost->cost.mean / (double)nc->cost->period,
-		.bound = bound_of(nc),
+		.load = (double)st->cost->cost.mean / (double)st->cost->period,
+		.bound = bound_of(st),
 	};
 	out->promised = out->bound.rule ? &out->bound : NULL;
-	node_call_address(nc, out->rtp, sizeof(out->rtp));
+	node_stream_address(st, out->rtp, sizeof(out->rtp));
 }
 
 /* Below that rates say little: 20 packets. Who asks every 500 ms, by a clock
@@ -523,18 +524,18 @@ void node_call_place(struct node_call *nc, struct node_call_place *out)
 static void sample_all(struct node *n)
 {
 	cr_ns now = clock_now();
-	struct node_call *nc;
+	struct node_stream *st;
 
 	if (n->top_at[1] && now - n->top_at[1] < WINDOW_MIN)
 		return;
 	n->top_at[0] = n->top_at[1] ? n->top_at[1] : n->started;
 	n->top_at[1] = now;
-	RB_FOREACH (nc, node_tree, &n->calls) {
-		struct node_call_counts c;
+	RB_FOREACH (st, node_tree, &n->calls) {
+		struct node_stream_counts c;
 
-		nc->was = nc->is;
-		node_call_counts(nc, &c);
-		nc->is = (struct node_top_sample){
+		st->was = st->is;
+		node_stream_counts(st, &c);
+		st->is = (struct node_top_sample){
 			.in = c.packets_in,
 			.lost = lost_of(&c),
 			.missing = c.missing,
@@ -548,11 +549,11 @@ static void sample_all(struct node *n)
 
 /* --- what they did --- */
 
-void node_top_rates(const struct node_call *nc, struct node_top_rates *out)
+void node_top_rates(const struct node_stream *st, struct node_top_rates *out)
 {
-	const struct node_top_sample *a = &nc->was, *b = &nc->is;
-	cr_ns from = cr_ns_max(nc->node->top_at[0], nc->started);
-	double ns = (double)cr_ns_max(nc->node->top_at[1] - from, WINDOW_MIN);
+	const struct node_top_sample *a = &st->was, *b = &st->is;
+	cr_ns from = cr_ns_max(st->node->top_at[0], st->started);
+	double ns = (double)cr_ns_max(st->node->top_at[1] - from, WINDOW_MIN);
 	double s = ns / 1e9;
 	unsigned long long done = b->done - a->done;
 
@@ -596,15 +597,15 @@ void node_rtcp_report(struct endpoint *in_endpoint,
 		out->is = &out->leads;
 }
 
-void node_call_rtcp(const struct node_call *nc, bool last,
-		    struct node_rtcp_info *out)
+void node_stream_rtcp(const struct node_stream *st, bool last,
+		      struct node_rtcp_info *out)
 {
 	struct endpoint *endpoint[2] = { NULL, NULL };
 
-	if (nc->conversation)
-		conversation_rtcp(nc->conversation, nc, endpoint);
-	else if (nc->in_endpoint)
-		endpoint[0] = endpoint[1] = nc->in_endpoint->endpoint;
+	if (st->call)
+		node_call_rtcp(st->call, st, endpoint);
+	else if (st->in_endpoint)
+		endpoint[0] = endpoint[1] = st->in_endpoint->endpoint;
 	node_rtcp_report(endpoint[0], endpoint[1], last, out);
 }
 
@@ -676,23 +677,23 @@ static unsigned put_top(struct node_top *out, unsigned n, unsigned limit,
 unsigned node_top(struct node *n, enum node_top_key by, struct node_top *out,
 		  unsigned limit, cr_ns *window)
 {
-	struct node_call *nc;
+	struct node_stream *st;
 	unsigned found = 0;
 
 	sample_all(n);
-	RB_FOREACH (nc, node_tree, &n->calls) {
+	RB_FOREACH (st, node_tree, &n->calls) {
 		struct node_top e;
 		struct node_top_rates r;
 		double value[4];
 
-		if (nc->ending || nc->started > n->top_at[1])
+		if (st->ending || st->started > n->top_at[1])
 			continue;
-		node_top_rates(nc, &r);
+		node_top_rates(st, &r);
 		value[NODE_TOP_LOSS] = r.lost;
 		value[NODE_TOP_MISSING] = r.missing;
 		value[NODE_TOP_COST] = r.load;
 		value[NODE_TOP_DELAY] = (double)r.delay;
-		e = (struct node_top){ value[by], r.load, nc };
+		e = (struct node_top){ value[by], r.load, st };
 		found = put_top(out, found, limit, &e);
 	}
 	*window = n->top_at[1] - n->top_at[0];

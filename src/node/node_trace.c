@@ -15,10 +15,10 @@ static void set_call_text(char *to, size_t size, const char *text)
 	(void)snprintf(to, size, "%s", text);
 }
 
-void node_trace_call(const struct node_call *nc)
+void node_trace_call(const struct node_stream *st)
 {
-	struct node *n = nc->node;
-	const struct stream_cfg *cfg = node_call_settings(nc);
+	struct node *n = st->node;
+	const struct stream_cfg *cfg = node_stream_settings(st);
 	const struct codec_use *in = &cfg->media.in, *out = &cfg->media.out;
 	union cr_trace_record r = {
 		.call = {
@@ -27,7 +27,7 @@ void node_trace_call(const struct node_call *nc)
 			.ptime_us_div_250 = (uint16_t)(cfg->release.period /
 						       (250 * CR_US)),
 			.call = cfg->id,
-			.start = nc->started,
+			.start = st->started,
 			.rel_deadline = cfg->terms.deadline,
 			.weight = cfg->terms.weight,
 			.nice = (int8_t)cfg->terms.nice,
@@ -75,7 +75,7 @@ int node_trace_start(struct node *n, const char *path, enum trace_over over,
 		.shed = shed_names[n->cfg.shed.kind],
 		.shed_wait = n->cfg.shed.wait,
 	};
-	struct node_call *nc;
+	struct node_stream *st;
 	int err;
 
 	node_scheduler(n, spec, sizeof(spec));
@@ -83,9 +83,9 @@ int node_trace_start(struct node *n, const char *path, enum trace_over over,
 	err = trace_start_live(n->trace, path, &head, e);
 	if (err)
 		return err;
-	RB_FOREACH (nc, node_tree, &n->calls)
-		if (node_call_transcoder(nc))
-			node_trace_call(nc);
+	RB_FOREACH (st, node_tree, &n->calls)
+		if (node_stream_transcoder(st))
+			node_trace_call(st);
 	return 0;
 }
 

@@ -116,16 +116,16 @@ static void rescue_packets(void *arg, struct recovery_context *stuck,
 void node_hung(void *arg, struct live_task *task)
 {
 	struct node *n = arg;
-	struct node_call *nc = transcoder_of(task)->stream->owner;
+	struct node_stream *st = transcoder_of(task)->stream->owner;
 
-	nc->hung = true;
+	st->hung = true;
 	n->nhung++;
-	node_call_stop(nc, NODE_END_HUNG, NULL);
+	node_stream_stop(st, NODE_END_HUNG, NULL);
 	n->nending--;		 /* nobody knows when it is gone */
-	nc->why = NODE_END_HUNG; /* it may have been ending already */
-	nc->by = NODE_BY_NODE;
-	node_notify_ended(n, nc);
-	nc->owner = NULL;
+	st->why = NODE_END_HUNG; /* it may have been ending already */
+	st->by = NODE_BY_NODE;
+	node_notify_ended(n, st);
+	st->owner = NULL;
 }
 
 static void on_task_over(void *arg, struct live_task *task)
@@ -133,12 +133,12 @@ static void on_task_over(void *arg, struct live_task *task)
 	node_kind_of(task)->hung(arg, task);
 }
 
-void node_watch_returned(struct node *n, const struct node_call *nc)
+void node_watch_returned(struct node *n, const struct node_stream *st)
 {
 	n->nhung--;
 	n->watch.returned++;
 	log_event(LOG_WARN, "watchdog", LOG_WORD("returned", "call"),
-		  LOG_INT("call", nc->id));
+		  LOG_INT("call", st->id));
 }
 
 /* --- rounds --- */
@@ -155,17 +155,17 @@ static uint64_t frames_ended(const struct stream_counters *k)
 static void on_watch_tick(evutil_socket_t fd, short what, void *arg)
 {
 	struct node *n = arg;
-	struct node_call *nc;
+	struct node_stream *st;
 
 	(void)fd, (void)what;
 	recovery_round(n->recovery, clock_now());
-	RB_FOREACH (nc, node_tree, &n->calls) {
-		struct transcoder *c = node_call_transcoder(nc);
+	RB_FOREACH (st, node_tree, &n->calls) {
+		struct transcoder *c = node_stream_transcoder(st);
 
-		if (!nc->ending && c)
-			recovery_task(n->recovery, &nc->watch, &c->lt,
+		if (!st->ending && c)
+			recovery_task(n->recovery, &st->watch, &c->lt,
 				      frame_ring_waiting(c->ring),
-				      frames_ended(&nc->stream->count));
+				      frames_ended(&st->stream->count));
 	}
 }
 

@@ -7,6 +7,7 @@
 #ifndef NODE_REQUESTS_H
 #define NODE_REQUESTS_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/socket.h>
@@ -74,7 +75,7 @@ struct reception_spec {
 	enum call_loss loss;
 	int jitter;		      /**< enum jitter_kind */
 	cr_ns jitter_min, jitter_max; /**< of its delay; 0: the defaults      */
-	int fill; /**< enum receive_stage_fill; -1: signalled in conversations,
+	int fill; /**< enum receive_stage_fill; -1: signalled in calls,
 		   * else never
 		   */
 };
@@ -119,7 +120,8 @@ struct endpoint_spec {
 	uint32_t ssrc;	   /**< of what it sends; 0: that is learned, or chosen
 			    */
 	uint32_t out_ssrc; /**< of what it is sent; 0: a random one */
-	/** enum endpoint_rtcp_mode; -1: PORT in a conversation, else off. */
+	/** enum endpoint_rtcp_mode; -1: PORT in a call of two streams, else
+	 * off. */
 	int rtcp;
 	const char *interface; /**< of its endpoint; NULL: any that fits     */
 	/** enum party_family: of its endpoint while its address is not known.
@@ -166,7 +168,7 @@ struct release_spec {
 enum call_port {
 	CALL_PORT_SHARED, /**< from in to out: the node's port */
 	CALL_PORT_OWN,	  /**< from in to out: one of the call's own */
-	CALL_PORT_EACH	  /**< a conversation: both ends have one */
+	CALL_PORT_EACH	  /**< a call of two streams: both ends have one */
 };
 
 /** Whether packets are passed on as they are where no codec is needed. */
@@ -174,9 +176,12 @@ enum relay_request { RELAY_AUTO, RELAY_NEVER };
 /** Their names. */
 #define RELAY_REQUEST_NAMES "auto", "never", NULL
 
-/** A new call: one stream, from end 0 to end 1, or a conversation: one in each
- * direction. */
+/** A call: one stream, from end 0 to end 1, or two: one in
+ * each direction. A change of one, or (end 0) of an endpoint, is a spec, too:
+ * what it does not say stays, as CALL_CHANGE_UNSAID and struct endpoint_spec
+ * have it. */
 struct call_spec {
+	uint32_t id;		     /**< a change: of what */
 	struct endpoint_spec end[2]; /**< of one stream: in, out */
 	enum call_port port;
 	cr_ns ptime;		 /**< 0: what the input's frames say */
@@ -186,7 +191,7 @@ struct call_spec {
 	struct release_spec release;
 	int64_t ts_first; /**< of the input; -1: that of the first packet */
 	uint32_t pair;	  /**< id of the other direction's call, or 0 */
-	/* a conversation */
+	/* a call of two streams */
 	int relay; /**< enum relay_request       */
 	/** The request's label, for queries and records; or NULL. */
 	const char *label;
@@ -200,18 +205,13 @@ struct call_spec {
 #define CALL_SPEC_UNSAID                                                       \
 	{ .end = { ENDPOINT_SPEC_UNSAID, ENDPOINT_SPEC_UNSAID },               \
 	  .release = { .model = -1, .burst = -1, .x = 1 }, .ts_first = -1 }
+/** Of a change, the part of one stream: with end[1].side.mode. */
+#define CALL_CHANGE_UNSAID                                                     \
+	{ .ptime = -1, .end[1].ptime = -1,                                     \
+	  .terms = { .cls = (enum cr_class)-1, .deadline = -1,                 \
+		     .nice = INT_MIN,                                          \
+		     .contract = { -1, -1, -1, -1, -1, -1 } } }
 /* clang-format on */
-
-/** Other terms for an endpoint, for a conversation, for one stream; @id says of
- * which one. */
-struct change_spec {
-	uint32_t id;
-	struct endpoint_spec end[2]; /**< of an endpoint the first one */
-	/* of one stream, with end[1].side.mode (NULL: as it is) and
-	 * end[1].ptime (0: as without being asked for) */
-	cr_ns ptime; /**< of the input's packets; 0: what they say */
-	struct task_terms terms; /**< deadline 0: the period */
-};
 
 struct conversion_cfg;
 struct cr_err;

@@ -6,10 +6,9 @@
 
 #include <inttypes.h>
 
-#include "node/conversation.h"
+#include "node/node_call.h"
 #include "node/node_endpoint.h"
 #include "protocol/field_json.h"
-#include "protocol/kept_calls.h"
 #include "protocol/tables/endpoint_fields.h"
 
 static json_t *endpoint_json(const struct node_endpoint *ep)
@@ -101,27 +100,22 @@ static json_t *change_endpoint(struct service *sv,
 			       struct node_cost_wait *lacks,
 			       struct rpc_error *err)
 {
-	const struct change_spec *spec = &a->spec.change;
+	const struct call_spec *spec = &a->spec;
 	struct node_endpoint *ep = endpoint_of_id(sv, spec->id, err);
 	int ret;
 
 	if (!ep)
 		return NULL;
-	ret = conversation_change_party(ep, &spec->end[0], lacks, &err->why);
-	if (ret)
-		return request_wait(ret, err);
-	if (ep->conversation)
-		keep_call_change(conversation_stream(ep->conversation, 0),
-				 NULL);
-	return endpoint_json(ep);
+	ret = node_call_change_party(ep, &spec->end[0], lacks, &err->why);
+	return ret ? request_wait(ret, err) : endpoint_json(ep);
 }
 
 json_t *method_endpoint_change(void *arg, struct rpc_peer *peer,
 			       const json_t *params, struct rpc_error *err)
 {
-	struct service_request a = { .run = change_endpoint, .params = params };
+	struct service_request a = { .run = change_endpoint };
 
-	return request_read(endpoint_change_fields, &a.spec.change, params, err)
+	return request_read(endpoint_change_fields, &a.spec, params, err)
 		       ? request_run(arg, peer, &a, err)
 		       : NULL;
 }

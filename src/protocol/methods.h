@@ -13,7 +13,7 @@
 
 #include <sys/queue.h>
 
-#include "node/conversation.h"
+#include "node/node_call.h"
 #include "protocol/field_json.h"
 #include "protocol/service.h"
 #include "protocol/tables/endpoint_fields.h"
@@ -113,11 +113,7 @@ typedef json_t *service_run(struct service *sv, const struct service_request *a,
 struct service_request {
 	service_run *run;
 	struct session *session; /**< NULL: nobody's */
-	const json_t *params;	 /**< the texts of @spec are its, borrowed */
-	union {
-		struct call_spec start;
-		struct change_spec change;
-	} spec;
+	struct call_spec spec;
 };
 
 /** Run @a; if that has to wait, wait, and run it again. Returns as the method
@@ -135,6 +131,7 @@ struct deferred {
 	struct rpc_later *later;
 	struct service_request asked;
 	struct node_cost_wait wait;
+	char texts[]; /**< of asked.spec */
 };
 
 /** Refuse with @code and @why what waits for @s; NULL: all that waits. */

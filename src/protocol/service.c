@@ -24,7 +24,6 @@
 #include "observe/line_file.h"
 #include "observe/log.h"
 #include "protocol/field_json.h"
-#include "protocol/kept_calls.h"
 #include "protocol/methods.h"
 #include "protocol/results.h"
 #include "protocol/tables/call_fields.h"
@@ -105,13 +104,13 @@ static void end_calls(const struct session *s)
 		.peer = s->last,
 	};
 	struct node *n = s->service->node;
-	struct node_call *nc;
+	struct node_stream *st;
 	uint32_t id = 0;
 
-	while ((nc = node_call_after(n, id))) {
-		id = node_call_id(nc);
-		if (node_call_owner(nc) == s)
-			node_call_stop(nc, s->why, &who);
+	while ((st = node_stream_after(n, id))) {
+		id = node_stream_id(st);
+		if (node_stream_owner(st) == s)
+			node_stream_stop(st, s->why, &who);
 	}
 }
 
@@ -266,7 +265,7 @@ bool session_resume(struct session *to, const char *id)
 {
 	struct service *sv = to->service;
 	struct session *old = session_named(sv, id);
-	struct node_call *nc;
+	struct node_stream *st;
 	uint32_t after = 0;
 	struct node_endpoint *ep;
 
@@ -281,10 +280,10 @@ bool session_resume(struct session *to, const char *id)
 		old->peer->owner = NULL;
 	deferred_drop(sv, old, RPC_CONFLICT,
 		      "the session was taken over by another association");
-	while ((nc = node_call_after(sv->node, after))) {
-		after = node_call_id(nc);
-		if (node_call_owner(nc) == old)
-			node_call_set_owner(nc, to);
+	while ((st = node_stream_after(sv->node, after))) {
+		after = node_stream_id(st);
+		if (node_stream_owner(st) == old)
+			node_stream_set_owner(st, to);
 	}
 	while ((ep = node_endpoint_of_owner(sv->node, old)))
 		ep->owner = to;
@@ -298,7 +297,7 @@ bool session_resume(struct session *to, const char *id)
 
 static void check_drained(struct service *sv)
 {
-	if (!sv->draining || sv->drained || node_calls(sv->node) ||
+	if (!sv->draining || sv->drained || node_streams(sv->node) ||
 	    converter_active(node_converter(sv->node)) ||
 	    (sv->cfg.pending && sv->cfg.pending(sv->cfg.arg)))
 		return;
@@ -306,19 +305,19 @@ static void check_drained(struct service *sv)
 	sv->cfg.drained(sv->cfg.arg);
 }
 
-/* Engine and receiver have let go of @nc for good; or it is hung: then a stuck
+/* Engine and receiver have let go of @st for good; or it is hung: then a stuck
  * thread still has it, and its session hears nothing of its end. */
-static void call_ended(void *arg, struct node_call *nc)
+static void call_ended(void *arg, struct node_stream *st)
 {
-	struct session *s = node_call_owner(nc);
+	struct session *s = node_stream_owner(st);
 	struct stream_ended result;
 
 	(void)arg;
 	if (!s)
 		return; /* kept: nobody's */
 	if (s->peer) {
-		node_call_info(nc, &result.info);
-		result.reason = node_end_name(node_call_why(nc));
+		node_stream_info(st, &result.info);
+		result.reason = node_end_name(node_stream_why(st));
 		rpc_notify(s->peer, "stream.ended",
 			   field_write(stream_ended_fields, &result));
 	}
@@ -350,7 +349,7 @@ static void on_limit(evutil_socket_t fd, short what, void *arg)
 	if (sv->drained)
 		return;
 	log_event(LOG_WARN, "drain-limit",
-		  LOG_INT("calls", node_calls(sv->node)));
+		  LOG_INT("calls", node_streams(sv->node)));
 	sv->drained = true;
 	sv->cfg.drained(sv->cfg.arg);
 }
@@ -364,7 +363,7 @@ void service_drain(struct service *sv, cr_ns limit, bool final)
 	if (sv->draining && end >= sv->drain_end)
 		return;
 	sv->drain_end = end;
-	log_event(LOG_INFO, "drain", LOG_INT("calls", node_calls(sv->node)),
+	log_event(LOG_INFO, "drain", LOG_INT("calls", node_streams(sv->node)),
 		  LOG_INT("limit_ms", limit / CR_MS));
 	sv->draining = true;
 	(void)evtimer_add(sv->limit, &t);
@@ -382,7 +381,7 @@ int service_drain_cancel(struct service *sv, struct cr_err *e)
 	sv->draining = false;
 	(void)evtimer_del(sv->limit);
 	log_event(LOG_INFO, "drain-cancelled",
-		  LOG_INT("calls", node_calls(sv->node)));
+		  LOG_INT("calls", node_streams(sv->node)));
 	return 0;
 }
 
@@ -483,8 +482,6 @@ int service_open(struct service **out, const struct service_config *cfg,
 	LIST_INIT(&sv->sessions);
 	LIST_INIT(&sv->deferred);
 	err = node_open(&sv->node, &sv->cfg.node, warn, e);
-	if (!err)
-		restore_calls(sv->node);
 	if (!err)
 		err = open_server(sv, e);
 	if (!err)

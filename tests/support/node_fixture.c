@@ -26,13 +26,13 @@
 #include "protocol/tables/node_fields.h"
 #include "udp/socket.h"
 
-static void ended(void *arg, struct node_call *nc)
+static void ended(void *arg, struct node_stream *st)
 {
 	struct node_fixture *r = arg;
 
 	r->ended++;
-	r->why = nc->why;
-	node_call_counts(nc, &r->last);
+	r->why = st->why;
+	node_stream_counts(st, &r->last);
 }
 
 static void recorded(void *arg, const struct node_record *record)
@@ -203,8 +203,8 @@ int fixture_measure(struct node_fixture *r, const struct stream_cfg *cfg,
 	return fixture_know(r, &w, e);
 }
 
-int fixture_try(struct node_fixture *r, const char *json, struct node_call **nc,
-		struct cr_err *e)
+int fixture_try(struct node_fixture *r, const char *json,
+		struct node_stream **st, struct cr_err *e)
 {
 	struct call_spec spec;
 	struct stream_cfg cfg;
@@ -222,33 +222,35 @@ int fixture_try(struct node_fixture *r, const char *json, struct node_call **nc,
 	if (!err)
 		err = fixture_measure(r, &cfg, e);
 	if (!err)
-		err = node_call_start(r->node, &cfg, &spec, nc, e);
+		err = node_stream_start(r->node, &cfg, &spec, st, e);
 	json_decref(params);
 	return err;
 }
 
-struct node_call *fixture_call(struct node_fixture *r, const char *json)
+struct node_stream *fixture_call(struct node_fixture *r, const char *json)
 {
-	struct node_call *nc = NULL;
+	struct node_stream *st = NULL;
 	struct cr_err e = { "" };
 
-	if (fixture_try(r, json, &nc, &e))
+	if (fixture_try(r, json, &st, &e))
 		fail_msg("call: %s", e.text);
-	return nc;
+	return st;
 }
 
 struct fixture_sender fixture_sender(struct node_fixture *r,
-				     struct node_call *nc, unsigned step)
+				     struct node_stream *st, unsigned step)
 {
 	struct fixture_sender s = { .rig = r, .step = step };
 	char text[64];
 
-	node_call_address(nc, text, sizeof(text));
+	node_stream_address(st, text, sizeof(text));
 	assert_int_equal(address_parse(text, &s.to), 0);
-	s.next = (struct rtp_header){ .pt = node_call_settings(nc)->media.in.pt,
-				      .ssrc = node_call_settings(nc)->ssrc_in,
-				      .seq = 65530, /* wraps early */
-				      .ts = UINT32_MAX - 500 };
+	s.next = (struct rtp_header){
+		.pt = node_stream_settings(st)->media.in.pt,
+		.ssrc = node_stream_settings(st)->ssrc_in,
+		.seq = 65530, /* wraps early */
+		.ts = UINT32_MAX - 500
+	};
 	return s;
 }
 
@@ -310,10 +312,10 @@ static bool one_more_ended(void *arg)
 	return w->rig->ended > w->before;
 }
 
-void fixture_end(struct node_fixture *r, struct node_call *nc)
+void fixture_end(struct node_fixture *r, struct node_stream *st)
 {
 	struct end_wait w = { r, r->ended };
 
-	node_call_stop(nc, NODE_END_STOPPED, NULL);
+	node_stream_stop(st, NODE_END_STOPPED, NULL);
 	assert_true(fixture_wait(r, one_more_ended, &w));
 }

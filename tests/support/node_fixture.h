@@ -19,7 +19,7 @@ struct node_fixture {
 	unsigned port; /**< its port         */
 	unsigned ended;
 	/** counters of the call that ended last */
-	struct node_call_counts last;
+	struct node_stream_counts last;
 	enum node_end why;
 	unsigned recorded;
 	/** Of these the last one; pointers to what is not static lead nowhere.
@@ -68,10 +68,10 @@ int fixture_measure(struct node_fixture *r, const struct stream_cfg *cfg,
 /** Start a call from call.start's JSON (single quotes stand for double ones),
  * output to the fixture's socket unless it says otherwise. Fails the test when
  * it is refused. */
-struct node_call *fixture_call(struct node_fixture *r, const char *json);
-/** The same, but returns the error code; *@nc only with 0. */
-int fixture_try(struct node_fixture *r, const char *json, struct node_call **nc,
-		struct cr_err *e);
+struct node_stream *fixture_call(struct node_fixture *r, const char *json);
+/** The same, but returns the error code; *@st only with 0. */
+int fixture_try(struct node_fixture *r, const char *json,
+		struct node_stream **st, struct cr_err *e);
 
 /** A sender of RTP for one call, from the fixture's socket. */
 struct fixture_sender {
@@ -81,7 +81,7 @@ struct fixture_sender {
 	unsigned step; /**< timestamp units per packet */
 };
 struct fixture_sender fixture_sender(struct node_fixture *r,
-				     struct node_call *nc, unsigned step);
+				     struct node_stream *st, unsigned step);
 /** Send one payload; the header advances. */
 void fixture_send(struct fixture_sender *s, const void *payload, size_t bytes);
 
@@ -95,7 +95,7 @@ struct rtp_packet fixture_hear(struct node_fixture *r, uint8_t *buf);
 /** Let control-thread events happen until @done(@arg); false: in vain
  * (patience.h). */
 bool fixture_wait(struct node_fixture *r, bool (*done)(void *arg), void *arg);
-/** Stop @nc and wait until it has gone; its counters are in r->last. */
-void fixture_end(struct node_fixture *r, struct node_call *nc);
+/** Stop @st and wait until it has gone; its counters are in r->last. */
+void fixture_end(struct node_fixture *r, struct node_stream *st);
 
 #endif

@@ -54,7 +54,7 @@ static inline struct transcoder *new_call(struct stream_cfg cfg)
 
 	struct stream *s;
 
-	call_settle(&cfg, &(struct cr_cost){ 0 });
+	stream_settle(&cfg, &(struct cr_cost){ 0 });
 	s = stream_new(&cfg, NULL);
 	assert_non_null(s);
 	if (transcoder_new(&c, s, &cfg, &e))

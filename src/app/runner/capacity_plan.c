@@ -375,7 +375,7 @@ struct probe {
 	struct event_base *base;
 	struct node *node;
 	int fd;
-	struct node_call *call[PROBES];
+	struct node_stream *call[PROBES];
 	struct sockaddr_storage to[PROBES];
 	unsigned calls;
 	cr_ns spin;
@@ -395,7 +395,7 @@ static void note_known(void *arg, int err, const struct cr_err *why)
 	b->err = err;
 }
 
-static void note_ended(void *arg, struct node_call *nc)
+static void note_ended(void *arg, struct node_stream *nc)
 {
 	(void)arg, (void)nc;
 }
@@ -403,7 +403,7 @@ static void note_ended(void *arg, struct node_call *nc)
 static int start_plan_call(struct probe *b, unsigned i, const char *sink,
 			   struct cr_err *e)
 {
-	struct node_call_place place;
+	struct node_stream_place place;
 	struct call_spec spec;
 	struct stream_cfg cfg;
 	json_t *params =
@@ -426,11 +426,11 @@ static int start_plan_call(struct probe *b, unsigned i, const char *sink,
 			err = b->err;
 	}
 	if (!err)
-		err = node_call_start(b->node, &cfg, &spec, &b->call[i], e);
+		err = node_stream_start(b->node, &cfg, &spec, &b->call[i], e);
 	json_decref(params);
 	if (err)
 		return err;
-	node_call_place(b->call[i], &place);
+	node_stream_place(b->call[i], &place);
 	return address_parse(place.rtp, &b->to[i]);
 }
 

@@ -422,7 +422,7 @@ const struct field admitted_fields[] = {
 	{ ROW_INT(stream_counts, #n, n), .unit = (u), .label = (head),         \
 	  .help = (h) },
 
-const struct field stream_counts_fields[] = { CALL_COUNTERS(COUNT){ 0 } };
+const struct field stream_counts_fields[] = { STREAM_COUNTERS(COUNT){ 0 } };
 
 /* By enum cr_kv_unit. */
 static const char *const kv_units[] = { "count", "ns", "clock_ns", "ppm",
@@ -917,11 +917,13 @@ const struct field record_fields[] = {
 static const char *given_of(const struct field *table, const json_t *params)
 {
 	const char *name = NULL;
+	char wire[FIELD_NAME_MAX];
 
 	for (const struct field *f = table; f->name && !name; f++)
 		if (f->kind == FIELD_INLINE)
 			name = given_of(f->members, params);
-		else if (json_object_get(params, f->name))
+		else if (json_object_get(params, f->name) ||
+			 json_object_get(params, field_wire_name(f, wire)))
 			name = f->name;
 	return name;
 }
@@ -953,19 +955,27 @@ int call_change_kind(const json_t *params, bool two, struct cr_err *e)
 		return cr_fail(e, -EINVAL, "%s: the call has %s", other,
 			       two ? "two streams: change a or b"
 				   : "one stream: change out or its terms");
-	return 0;
-}
-
-int call_change_params(struct change_spec *r, const json_t *params,
-		       struct cr_err *e)
-{
-	int err = field_read(call_change_fields, params, r, e);
-
-	if (!err && json_object_size(params) < 2)
-		err = cr_fail(
+	if (!two && json_object_size(params) < 2)
+		return cr_fail(
 			e, -EINVAL,
 			"params: nothing to change: give class, "
 			"deadline, weight, nice, contract, ptime, out.mode or "
 			"out.ptime");
-	return err;
+	return 0;
+}
+
+int call_change_params(struct call_spec *out, const json_t *params,
+		       struct cr_err *e)
+{
+	static const struct call_spec unsaid = CALL_CHANGE_UNSAID;
+	int err;
+
+	*out = (struct call_spec){ 0 };
+	field_defaults(call_change_fields, out);
+	out->terms = unsaid.terms;
+	out->ptime = unsaid.ptime;
+	if (!given_of(call_change_two_fields, params))
+		out->end[1].ptime = unsaid.end[1].ptime;
+	err = field_read(call_change_fields, params, out, e);
+	return err ? err : field_complete(call_change_fields, out, e);
 }

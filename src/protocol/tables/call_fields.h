@@ -60,9 +60,9 @@ FIELD_TABLE_DECLARE(call_each, struct call_spec);
 FIELD_TABLE_DECLARE(call_start, struct call_spec);
 FIELD_TABLE_DECLARE(call_change_out, struct endpoint_spec);
 /** Rows of call.change: of a call of one stream, and of two. */
-FIELD_TABLE_DECLARE(call_change_one, struct change_spec);
-FIELD_TABLE_DECLARE(call_change_two, struct change_spec);
-FIELD_TABLE_DECLARE(call_change, struct change_spec);
+FIELD_TABLE_DECLARE(call_change_one, struct call_spec);
+FIELD_TABLE_DECLARE(call_change_two, struct call_spec);
+FIELD_TABLE_DECLARE(call_change, struct call_spec);
 FIELD_TABLE_DECLARE(call_reference, struct call_reference);
 FIELD_TABLE_DECLARE(stream_reference, struct stream_reference);
 FIELD_TABLE_DECLARE(page, struct page_request);
@@ -80,25 +80,26 @@ struct call_parties {
 struct call_info {
 	uint32_t id;
 	const char *label;
-	struct field_each streams; /**< struct node_call_info, whose id is first
-				    */
-	const struct call_parties *parties;  /**< NULL: it has one stream */
-	const struct node_call_place *place; /**< NULL: it has two        */
+	struct field_each
+		streams; /**< struct node_stream_info, whose id is first
+			  */
+	const struct call_parties *parties;    /**< NULL: it has one stream */
+	const struct node_stream_place *place; /**< NULL: it has two        */
 	/* where these lead; not to be copied */
 	struct call_parties two;
-	struct node_call_place one;
+	struct node_stream_place one;
 };
 
 /** The notification stream.ended. */
 struct stream_ended {
-	struct node_call_info info;
+	struct node_stream_info info;
 	const char *reason;
 };
 
 /** A stream of stream.top. */
 struct stream_top_entry {
 	struct node_top_rates rates;
-	struct node_call_info info;
+	struct node_stream_info info;
 };
 
 struct stream_top_result {
@@ -110,13 +111,13 @@ struct stream_top_result {
 
 FIELD_TABLE_DECLARE(side_info, struct node_side_info);
 FIELD_TABLE_DECLARE(admitted, struct node_admitted);
-FIELD_TABLE_DECLARE(stream_counts, struct node_call_counts);
+FIELD_TABLE_DECLARE(stream_counts, struct node_stream_counts);
 FIELD_TABLE_DECLARE(policy_number, struct cr_kv);
 FIELD_TABLE_DECLARE(bound, struct bound);
-FIELD_TABLE_DECLARE(stream_info, struct node_call_info);
-FIELD_TABLE_DECLARE(call_place_rtp, struct node_call_place);
-FIELD_TABLE_DECLARE(call_place_out, struct node_call_place);
-FIELD_TABLE_DECLARE(call_place, struct node_call_place);
+FIELD_TABLE_DECLARE(stream_info, struct node_stream_info);
+FIELD_TABLE_DECLARE(call_place_rtp, struct node_stream_place);
+FIELD_TABLE_DECLARE(call_place_out, struct node_stream_place);
+FIELD_TABLE_DECLARE(call_place, struct node_stream_place);
 FIELD_TABLE_DECLARE(call_parties, struct call_parties);
 FIELD_TABLE_DECLARE(call_started, struct call_info);
 FIELD_TABLE_DECLARE(call_info, struct call_info);
@@ -138,13 +139,12 @@ FIELD_TABLE_DECLARE(record, struct node_record);
  * out. */
 int call_params(struct call_spec *out, const json_t *params, struct cr_err *e);
 
-/** Are @params of call.change those of a call of two streams (@two), or of one?
- * 0, or -EINVAL with @e. */
-int call_change_kind(const json_t *params, bool two, struct cr_err *e);
-
-/** call.change's @params of one stream into @r, which has what goes now (see
- * call_change_begin()). 0, or -EINVAL with @e as above. */
-int call_change_params(struct change_spec *r, const json_t *params,
+/** call.change's @params. 0, or -EINVAL with @e as above. */
+int call_change_params(struct call_spec *out, const json_t *params,
 		       struct cr_err *e);
+
+/** Do such @params say something of a call of two streams (@two), or of one? 0,
+ * or -EINVAL with @e. */
+int call_change_kind(const json_t *params, bool two, struct cr_err *e);
 
 #endif

@@ -22,7 +22,7 @@ FIELD_TABLE_DECLARE(party_side, struct codec_use);
 FIELD_TABLE_DECLARE(party_endpoint, struct endpoint_spec);
 FIELD_TABLE_DECLARE(party_change, struct endpoint_spec);
 FIELD_TABLE_DECLARE(endpoint_open, struct endpoint_open_request);
-FIELD_TABLE_DECLARE(endpoint_change, struct change_spec);
+FIELD_TABLE_DECLARE(endpoint_change, struct call_spec);
 FIELD_TABLE_DECLARE(endpoint_reference, struct endpoint_reference);
 FIELD_TABLE_DECLARE(endpoint_state, struct node_endpoint_info);
 FIELD_TABLE_DECLARE(endpoint_info, struct node_endpoint_info);

@@ -368,7 +368,7 @@ const struct field watch_info_fields[] = {
 	.name = "packets_rejected_total", .labels = "{reason=\"" what "\"}"
 
 /* What of the counters Prometheus hears; what has no name, it does not. */
-static const struct field_metric total_metrics[CALL_NCOUNTERS] = {
+static const struct field_metric total_metrics[STREAM_NCOUNTERS] = {
 	[CALL_COUNTER_done] = { OUTCOME("done"), .type = "counter",
 				.help = "Frames by outcome." },
 	[CALL_COUNTER_overwritten] = { OUTCOME("overwritten") },

@@ -125,7 +125,7 @@ FIELD_TABLE_DECLARE(interface_place, struct node_interface_info);
 FIELD_TABLE_DECLARE(hello_result, struct hello_result);
 FIELD_TABLE_DECLARE(faults, struct node_faults);
 FIELD_TABLE_DECLARE(watch_info, struct node_watch_info);
-FIELD_TABLE_DECLARE(totals, struct node_call_counts);
+FIELD_TABLE_DECLARE(totals, struct node_stream_counts);
 FIELD_TABLE_DECLARE(rx_info, struct node_receiver_info);
 FIELD_TABLE_DECLARE(receiver_info, struct node_receiver_info);
 FIELD_TABLE_DECLARE(interface_info, struct node_interface_info);

@@ -32,10 +32,9 @@ static void check_terms(const struct stream_cfg *cfg)
 
 static void try_change(struct stream_cfg *cfg, const json_t *params)
 {
-	struct change_spec r;
+	struct call_spec r;
 	struct cr_err e = { "" };
 
-	call_change_begin(&r, cfg);
 	if (call_change_params(&r, params, &e) ||
 	    call_check_change(cfg, &r, &e))
 		CR_ASSERT(e.text[0]);

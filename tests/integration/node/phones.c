@@ -44,8 +44,8 @@ void phones_open(struct phones *t, const char *rtcp, const char *codec)
 		text, t->phone[0].at.port, codec);
 	t->c = talk_start(&t->rig, json);
 	for (unsigned i = 0; i < 2; i++) {
-		node_call_address(conversation_stream(t->c, i), text,
-				  sizeof(text));
+		node_stream_address(node_call_stream(t->c, i), text,
+				    sizeof(text));
 		assert_int_equal(address_parse(text, &t->phone[i].endpoint), 0);
 	}
 }
@@ -86,12 +86,12 @@ struct endpoint_rtcp_info phones_rtcp(const struct phones *t, unsigned i)
 {
 	struct node_endpoint_info info;
 
-	conversation_party(t->c, i, &info);
+	node_call_party(t->c, i, &info);
 	assert_non_null(info.rtcp.is);
 	return *info.rtcp.is;
 }
 
 uint32_t phones_ssrc_to(const struct phones *t, unsigned i)
 {
-	return node_call_settings(conversation_stream(t->c, !i))->ssrc_out;
+	return node_stream_settings(node_call_stream(t->c, !i))->ssrc_out;
 }

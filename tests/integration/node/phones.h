@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A fixture's node with a conversation of two phones that speak RTCP, too: each
- * has a port and the one above it.
+ * A fixture's node with a call of two streams of two phones that speak RTCP,
+ * too: each has a port and the one above it.
  */
 #ifndef TESTS_NODE_PHONES_H
 #define TESTS_NODE_PHONES_H
@@ -21,7 +21,7 @@ struct phone {
 /** Party A is the first one. */
 struct phones {
 	struct node_fixture rig;
-	struct conversation *c;
+	struct node_call *c;
 	struct phone phone[2];
 	unsigned long long sent; /**< datagrams to the node */
 };

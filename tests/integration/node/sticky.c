@@ -64,17 +64,17 @@ static struct stream_cfg sticky_cfg(struct call_spec *spec)
 	return cfg;
 }
 
-struct node_call *sticky_call(struct node_fixture *r)
+struct node_stream *sticky_call(struct node_fixture *r)
 {
 	struct call_spec spec;
 	struct stream_cfg cfg = sticky_cfg(&spec);
-	struct node_call *nc = NULL;
+	struct node_stream *st = NULL;
 	struct cr_err e = { "" };
 
 	if (fixture_measure(r, &cfg, &e) ||
-	    node_call_start(r->node, &cfg, &spec, &nc, &e))
+	    node_stream_start(r->node, &cfg, &spec, &st, &e))
 		fail_msg("%s", e.text);
-	return nc;
+	return st;
 }
 
 static bool is_inside(void *arg)

@@ -19,7 +19,7 @@ extern atomic_uint sticky_inside, sticky_entered;
 const struct cr_codec *sticky_codec(void);
 
 /** A call from PCMU to it, its output to nobody. */
-struct node_call *sticky_call(struct node_fixture *r);
+struct node_stream *sticky_call(struct node_fixture *r);
 
 /** @w, with its done() and arg, waits for the cost of such a call. Returns when
  * the thread that measures is in the held encoder. */

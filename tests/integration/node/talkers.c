@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Parties of a conversation, from outside.
+ * Parties of a call of two streams, from outside.
  */
 #include "talkers.h"
 
@@ -18,7 +18,7 @@
 #include "protocol/tables/endpoint_fields.h"
 #include "udp/socket.h"
 
-int talk_try(struct node_fixture *r, const char *json, struct conversation **c,
+int talk_try(struct node_fixture *r, const char *json, struct node_call **c,
 	     struct cr_err *e)
 {
 	json_t *params = json_text(json);
@@ -27,18 +27,18 @@ int talk_try(struct node_fixture *r, const char *json, struct conversation **c,
 	int err = call_params(&spec, params, e);
 
 	if (!err)
-		err = conversation_start(r->node, &spec, &lacks, c, e);
+		err = node_call_start(r->node, &spec, &lacks, c, e);
 	if (err == -EAGAIN) {
 		assert_int_equal(fixture_know(r, &lacks, e), 0);
-		err = conversation_start(r->node, &spec, &lacks, c, e);
+		err = node_call_start(r->node, &spec, &lacks, c, e);
 	}
 	json_decref(params);
 	return err;
 }
 
-struct conversation *talk_start(struct node_fixture *r, const char *json)
+struct node_call *talk_start(struct node_fixture *r, const char *json)
 {
-	struct conversation *c = NULL;
+	struct node_call *c = NULL;
 	struct cr_err e = { "" };
 
 	if (talk_try(r, json, &c, &e))
@@ -46,26 +46,24 @@ struct conversation *talk_start(struct node_fixture *r, const char *json)
 	return c;
 }
 
-int talk_try_change(struct node_fixture *r, struct conversation *c,
+int talk_try_change(struct node_fixture *r, struct node_call *c,
 		    const char *json, struct cr_err *e)
 {
-	struct change_spec ask = { 0 };
+	struct call_spec ask;
 	struct node_cost_wait lacks;
 	json_t *params = json_text(json);
 	int err;
 
 	(void)json_object_set_new(params, "call",
-				  json_integer(conversation_id(c)));
-	field_defaults(call_change_fields, &ask);
-	assert_int_equal(field_read(call_change_fields, params, &ask, e), 0);
-	while ((err = conversation_change(c, ask.end, &lacks, e)) == -EAGAIN)
+				  json_integer(node_call_id(c)));
+	assert_int_equal(call_change_params(&ask, params, e), 0);
+	while ((err = node_call_change(c, ask.end, &lacks, e)) == -EAGAIN)
 		assert_int_equal(fixture_know(r, &lacks, e), 0);
 	json_decref(params);
 	return err;
 }
 
-void talk_change(struct node_fixture *r, struct conversation *c,
-		 const char *json)
+void talk_change(struct node_fixture *r, struct node_call *c, const char *json)
 {
 	struct cr_err e = { "" };
 
@@ -73,11 +71,11 @@ void talk_change(struct node_fixture *r, struct conversation *c,
 		fail_msg("%s: %s", json, e.text);
 }
 
-void talk_rests(const struct conversation *c)
+void talk_rests(const struct node_call *c)
 {
 	for (unsigned i = 0; i < 2; i++) {
 		struct transcoder *call =
-			node_call_transcoder(conversation_stream(c, i));
+			node_stream_transcoder(node_call_stream(c, i));
 
 		while (call && (atomic_load(&call->lt.active) ||
 				!transcoder_unposted(call)))
@@ -89,19 +87,19 @@ bool talk_is_over(void *arg)
 {
 	const struct node_fixture *r = arg;
 
-	return !r->node->ncalls && RB_EMPTY(&r->node->conversations);
+	return !r->node->ncalls && RB_EMPTY(&r->node->node_calls);
 }
 
-void talk_stop(struct node_fixture *r, struct conversation *c)
+void talk_stop(struct node_fixture *r, struct node_call *c)
 {
-	conversation_stop(c, NODE_END_STOPPED, NULL);
+	node_call_stop(c, NODE_END_STOPPED, NULL);
 	assert_true(fixture_wait(r, talk_is_over, r));
 }
 
 /* --- parties --- */
 
 /* It is party @i of @c. */
-struct talker talker(const struct conversation *c, unsigned i, uint8_t pt)
+struct talker talker(const struct node_call *c, unsigned i, uint8_t pt)
 {
 	struct talker p = { .next = { .pt = pt,
 				      .ssrc = 0x80000000u + i,
@@ -110,7 +108,7 @@ struct talker talker(const struct conversation *c, unsigned i, uint8_t pt)
 	struct node_endpoint_info info;
 
 	p.fd = loopback_socket(&p.at);
-	conversation_party(c, i, &info);
+	node_call_party(c, i, &info);
 	p.to = address_at(info.address);
 	return p;
 }
@@ -154,10 +152,10 @@ bool talker_hears_nothing(const struct talker *p)
 
 /* Each is heard by its endpoint, so that answers know their way. The first
  * one's packet goes nowhere. */
-void talkers_introduce(struct conversation *c, struct talker p[2])
+void talkers_introduce(struct node_call *c, struct talker p[2])
 {
 	atomic_ullong *first =
-		&conversation_stream(c, 0)->stream->count.no_destination;
+		&node_call_stream(c, 0)->stream->count.no_destination;
 	uint8_t buf[2048];
 
 	talker_speak(&p[0], 0);
@@ -179,7 +177,7 @@ void talkers_leave(struct talker p[2])
 void assert_relay_sums(struct node_fixture *r, unsigned long long sent)
 {
 	struct node_stats stats;
-	const struct node_call_counts *t = &stats.totals;
+	const struct node_stream_counts *t = &stats.totals;
 
 	node_stats(r->node, &stats);
 	assert_int_equal(stats.rx.packets + t->port_drops + t->unread, sent);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Conversations of a fixture's node, and their parties as they are from
+ * Calls of two streams of a fixture's node, and their parties as they are from
  * outside: each has a socket of its own.
  */
 #ifndef TESTS_NODE_TALKERS_H
@@ -8,25 +8,24 @@
 
 #include "node_fixture.h"
 
-/** Start a conversation from call.start's JSON (single quotes stand for
+/** Start a call of two streams from call.start's JSON (single quotes stand for
  * double ones). 0, or -errno with @e. */
-int talk_try(struct node_fixture *r, const char *json, struct conversation **c,
+int talk_try(struct node_fixture *r, const char *json, struct node_call **c,
 	     struct cr_err *e);
 /** The same; fails the test when it is refused. */
-struct conversation *talk_start(struct node_fixture *r, const char *json);
+struct node_call *talk_start(struct node_fixture *r, const char *json);
 /** Stop the only one, and wait until it has gone. */
-void talk_stop(struct node_fixture *r, struct conversation *c);
+void talk_stop(struct node_fixture *r, struct node_call *c);
 /** call.change, when it is known what it costs. 0, or -errno with @e.
  */
-int talk_try_change(struct node_fixture *r, struct conversation *c,
+int talk_try_change(struct node_fixture *r, struct node_call *c,
 		    const char *json, struct cr_err *e);
 /** The same; fails the test when it is refused. */
-void talk_change(struct node_fixture *r, struct conversation *c,
-		 const char *json);
+void talk_change(struct node_fixture *r, struct node_call *c, const char *json);
 /** Wait until workers have let go of what was heard: a relay begins at the next
  * packet. */
-void talk_rests(const struct conversation *c);
-/** For fixture_wait(): the fixture has neither calls nor conversations. */
+void talk_rests(const struct node_call *c);
+/** For fixture_wait(): the fixture has neither calls nor calls. */
 bool talk_is_over(void *rig);
 
 struct talker {
@@ -36,7 +35,7 @@ struct talker {
 };
 
 /** One that will be party @i of @c, and speak with the type @pt. */
-struct talker talker(const struct conversation *c, unsigned i, uint8_t pt);
+struct talker talker(const struct node_call *c, unsigned i, uint8_t pt);
 
 void talker_send(const struct talker *p, const void *bytes, size_t n);
 /** 160 octets of @value; the header advances. */
@@ -47,7 +46,7 @@ bool talker_hears_nothing(const struct talker *p);
 
 /** Each speaks and is heard by its endpoint, so that answers know their way.
  * The first one's packet goes nowhere. */
-void talkers_introduce(struct conversation *c, struct talker p[2]);
+void talkers_introduce(struct node_call *c, struct talker p[2]);
 void talkers_leave(struct talker p[2]);
 
 /** @sent datagrams came to ports of the node's relays, and nothing else came:

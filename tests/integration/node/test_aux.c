@@ -61,18 +61,18 @@ static void a_digit_is_passed_on_alone(void **state)
 {
 	struct rtp_packet p;
 	struct fixture_sender s;
-	struct node_call *nc;
+	struct node_stream *st;
 	uint8_t buf[2048];
 	uint32_t speech;
 	uint16_t seq;
 	struct node_fixture r;
 
 	fixture_open(&r, &(struct fixture_options){ 0 });
-	nc = fixture_call(&r,
+	st = fixture_call(&r,
 			  "{'in': {'codec': 'pcmu', 'events': 101}, 'port': "
 			  "'own', 'out': {'codec': 'amr-wb', 'pt': 97, "
 			  "'events': 96}}");
-	s = fixture_sender(&r, nc, NB);
+	s = fixture_sender(&r, st, NB);
 	fixture_send(&s, silence, NB);
 	p = fixture_hear(&r, buf);
 	assert_int_equal(p.pt, 97);
@@ -104,7 +104,7 @@ static void a_digit_is_passed_on_alone(void **state)
 	assert_int_equal(p.pt, 97);
 	assert_int_equal(p.ts, speech + 2 * 5 * NB);
 	assert_int_equal(p.seq, (uint16_t)++seq);
-	fixture_end(&r, nc);
+	fixture_end(&r, st);
 	assert_int_equal(r.last.events, 4);
 	assert_int_equal(r.last.events_out, 6);
 	assert_int_equal(r.last.muted, 3);
@@ -120,15 +120,15 @@ static void a_digit_that_is_not_heard_of_ends(void **state)
 {
 	struct rtp_packet p;
 	struct fixture_sender s;
-	struct node_call *nc;
+	struct node_stream *st;
 	uint8_t buf[2048];
 	struct node_fixture r;
 
 	fixture_open(&r, &(struct fixture_options){ 0 });
-	nc = fixture_call(&r,
+	st = fixture_call(&r,
 			  "{'in': {'codec': 'pcmu', 'events': 101}, 'port': "
 			  "'own', 'out': {'codec': 'pcma', 'events': 96}}");
-	s = fixture_sender(&r, nc, NB);
+	s = fixture_sender(&r, st, NB);
 	send_event(&s, 11, true, false, NB);
 	p = fixture_hear(&r, buf);
 	assert_false(event_of(&p).end);
@@ -138,7 +138,7 @@ static void a_digit_that_is_not_heard_of_ends(void **state)
 		assert_int_equal(event_of(&p).code, 11);
 		assert_int_equal(event_of(&p).duration, NB);
 	}
-	fixture_end(&r, nc);
+	fixture_end(&r, st);
 	assert_int_equal(r.last.events_out, 4);
 	fixture_close(&r);
 }
@@ -148,18 +148,18 @@ static void a_digit_waits_behind_what_was_said(void **state)
 {
 	struct rtp_packet p;
 	struct fixture_sender s;
-	struct node_call *nc;
+	struct node_stream *st;
 	uint8_t buf[2048];
 	uint32_t first = 0;
 	uint16_t seq = 0;
 	struct node_fixture r;
 
 	fixture_open(&r, &(struct fixture_options){ 0 });
-	nc = fixture_call(&r,
+	st = fixture_call(&r,
 			  "{'in': {'codec': 'pcmu', 'events': 101, 'jitter': "
 			  "'fixed', 'jitter_max_ms': 500}, 'port': 'own', "
 			  "'out': {'codec': 'pcma', 'events': 96}}");
-	s = fixture_sender(&r, nc, NB);
+	s = fixture_sender(&r, st, NB);
 	for (unsigned i = 0; i < 5; i++)
 		fixture_send(&s, silence, NB);
 	for (unsigned i = 0; i < 5; i++)
@@ -188,7 +188,7 @@ static void a_digit_waits_behind_what_was_said(void **state)
 	assert_int_equal(p.pt, 8);
 	assert_int_equal(p.ts, first + 8 * NB);
 	assert_int_equal(p.seq, (uint16_t)(seq + 10));
-	fixture_end(&r, nc);
+	fixture_end(&r, st);
 	assert_int_equal(r.last.events, 5);
 	assert_int_equal(r.last.events_out, 5);
 	assert_int_equal(r.last.muted, 0);
@@ -211,15 +211,15 @@ static void silence_that_is_told_of_is_filled(void **state)
 	static const uint8_t speech[14] = { 0xf0, 0 << 3 | 4 };
 	struct rtp_packet p, last;
 	struct fixture_sender s;
-	struct node_call *nc;
+	struct node_stream *st;
 	uint8_t buf[2048];
 	struct node_fixture r;
 
 	fixture_open(&r, &(struct fixture_options){ 0 });
-	nc = fixture_call(
+	st = fixture_call(
 		&r, "{'in': {'codec': 'amr', 'octet_align': true, 'fill':"
 		    " 'signalled'}, 'port': 'own', 'out': {'codec': 'pcmu'}}");
-	s = fixture_sender(&r, nc, NB);
+	s = fixture_sender(&r, st, NB);
 	fixture_send(&s, speech, sizeof(speech));
 	last = fixture_hear(&r, buf);
 	fixture_send(&s, sid, sizeof(sid));
@@ -240,7 +240,7 @@ static void silence_that_is_told_of_is_filled(void **state)
 		assert_true(p.ts - last.ts >= NB && p.ts - last.ts < 8000);
 		last = p;
 	}
-	fixture_end(&r, nc);
+	fixture_end(&r, st);
 	assert_true(r.last.silences >= 19);
 	assert_int_equal(r.last.synthesized, r.last.silences);
 	assert_int_equal(r.last.packets_in, 6);
@@ -250,20 +250,20 @@ static void silence_that_is_told_of_is_filled(void **state)
 static void nothing_is_filled_that_nobody_asked_for(void **state)
 {
 	struct fixture_sender s;
-	struct node_call *nc;
+	struct node_stream *st;
 	uint8_t buf[2048];
 	cr_ns end;
 	struct node_fixture r;
 
 	fixture_open(&r, &(struct fixture_options){ 0 });
-	nc = fixture_call(&r, "{'in': {'codec': 'amr', 'octet_align': true}, "
+	st = fixture_call(&r, "{'in': {'codec': 'amr', 'octet_align': true}, "
 			      "'port': 'own', 'out': {'codec': 'pcmu'}}");
-	s = fixture_sender(&r, nc, NB);
+	s = fixture_sender(&r, st, NB);
 	fixture_send(&s, sid, sizeof(sid));
 	(void)fixture_hear(&r, buf);
 	for (end = clock_now() + 100 * CR_MS; clock_now() < end;)
 		;
-	fixture_end(&r, nc);
+	fixture_end(&r, st);
 	assert_int_equal(r.last.packets_out, 1);
 	assert_int_equal(r.last.synthesized, 0);
 	fixture_close(&r);
@@ -279,14 +279,14 @@ static void noise_is_noise_on_both_sides(void **state)
 	size_t bytes = comfort_noise_build(payload, &signalled);
 	struct rtp_packet p;
 	struct fixture_sender s;
-	struct node_call *nc;
+	struct node_stream *st;
 	uint32_t ts;
 	struct node_fixture r;
 
 	fixture_open(&r, &(struct fixture_options){ 0 });
-	nc = fixture_call(&r, "{'in': {'codec': 'pcmu', 'noise': 13}, 'port': "
+	st = fixture_call(&r, "{'in': {'codec': 'pcmu', 'noise': 13}, 'port': "
 			      "'own', 'out': {'codec': 'pcma', 'noise': 13}}");
-	s = fixture_sender(&r, nc, NB);
+	s = fixture_sender(&r, st, NB);
 	fixture_send(&s, silence, NB);
 	ts = fixture_hear(&r, buf).ts;
 	send_aux(&s, NOISE, false, payload, bytes);
@@ -302,7 +302,7 @@ static void noise_is_noise_on_both_sides(void **state)
 	assert_int_equal(p.pt, 8);
 	assert_true(p.marker); /* speech again */
 	assert_int_equal(p.ts, ts + 51 * NB);
-	fixture_end(&r, nc);
+	fixture_end(&r, st);
 	assert_int_equal(r.last.cn_in, 1);
 	assert_int_equal(r.last.cn_out, 1);
 	assert_int_equal(r.last.missing, 0);
@@ -322,16 +322,16 @@ static void noise_is_heard_where_it_cannot_be_told(void **state)
 	int16_t pcm[NB];
 	struct rtp_packet p;
 	struct fixture_sender s;
-	struct node_call *nc;
+	struct node_stream *st;
 	void *decoder;
 	struct node_fixture r;
 
 	assert_int_equal(pcma->decoder_open(&decoder, &cfg, NULL), 0);
 	fixture_open(&r, &(struct fixture_options){ 0 });
-	nc = fixture_call(
+	st = fixture_call(
 		&r, "{'in': {'codec': 'pcmu', 'noise': 13, 'fill': "
 		    "'signalled'}, 'port': 'own', 'out': {'codec': 'pcma'}}");
-	s = fixture_sender(&r, nc, NB);
+	s = fixture_sender(&r, st, NB);
 	send_aux(&s, NOISE, false, payload, bytes);
 	for (unsigned i = 0; i < 10; i++) {
 		p = fixture_hear(&r, buf);
@@ -343,7 +343,7 @@ static void noise_is_heard_where_it_cannot_be_told(void **state)
 	comfort_noise_measure(pcm, NB, 0, &heard);
 	assert_in_range(heard.level, 37, 43);
 	pcma->decoder_close(decoder);
-	fixture_end(&r, nc);
+	fixture_end(&r, st);
 	fixture_close(&r);
 }
 
@@ -352,17 +352,17 @@ static void noise_is_heard_where_it_cannot_be_told(void **state)
 /* Nobody has agreed on them: they are dropped, and told by number. */
 static void unknown_types_are_told_by_number(void **state)
 {
-	struct node_call_info info;
+	struct node_stream_info info;
 	struct fixture_sender s;
-	struct node_call *nc;
+	struct node_stream *st;
 	uint8_t buf[2048];
 	struct node_fixture r;
 
 	fixture_open(&r, &(struct fixture_options){ 0 });
-	nc = fixture_call(&r,
+	st = fixture_call(&r,
 			  "{'in': {'codec': 'pcmu', 'events': 101}, 'port': "
 			  "'own', 'out': {'codec': 'pcma'}}");
-	s = fixture_sender(&r, nc, NB);
+	s = fixture_sender(&r, st, NB);
 	fixture_send(&s, silence, NB);
 	(void)fixture_hear(&r, buf);
 	send_aux(&s, 96, false, silence, 10);
@@ -370,19 +370,19 @@ static void unknown_types_are_told_by_number(void **state)
 	send_aux(&s, 96, false, silence, 10);
 	fixture_send(&s, silence, NB);
 	(void)fixture_hear(&r, buf);
-	node_call_info(nc, &info);
+	node_stream_info(st, &info);
 	assert_string_equal(info.unknown, "2 of type 96, 1 of type 13");
-	fixture_end(&r, nc);
+	fixture_end(&r, st);
 	assert_int_equal(r.last.wrong_pt, 3);
 	fixture_close(&r);
 }
 
 static void refuse(struct node_fixture *r, const char *json, const char *why)
 {
-	struct node_call *nc;
+	struct node_stream *st;
 	struct cr_err e;
 
-	assert_int_equal(fixture_try(r, json, &nc, &e), -EINVAL);
+	assert_int_equal(fixture_try(r, json, &st, &e), -EINVAL);
 	assert_string_equal(e.text, why);
 }
 

@@ -43,7 +43,7 @@ static bool all_gone(void *arg)
 {
 	struct node_fixture *r = arg;
 
-	return node_calls(r->node) == 0;
+	return node_streams(r->node) == 0;
 }
 
 struct sent {
@@ -115,7 +115,7 @@ static void churn(unsigned workers, const char *port)
 {
 	char json[128];
 
-	struct node_call *up[UP] = { NULL };
+	struct node_stream *up[UP] = { NULL };
 	struct fixture_sender s[UP];
 	struct sent sent = { .no_port = own_network_no_port() };
 	struct node_fixture r;
@@ -133,7 +133,7 @@ static void churn(unsigned workers, const char *port)
 		unsigned k = (unsigned)rand() % UP;
 
 		if (up[k])
-			node_call_stop(up[k], NODE_END_STOPPED, NULL);
+			node_stream_stop(up[k], NODE_END_STOPPED, NULL);
 		up[k] = fixture_call(&r, json);
 		s[k] = fixture_sender(&r, up[k], NB);
 		for (unsigned n = (unsigned)rand() % 8; n; n--) {
@@ -148,7 +148,7 @@ static void churn(unsigned workers, const char *port)
 	}
 	for (unsigned k = 0; k < UP; k++)
 		if (up[k])
-			node_call_stop(up[k], NODE_END_STOPPED, NULL);
+			node_stream_stop(up[k], NODE_END_STOPPED, NULL);
 	assert_true(fixture_wait(&r, all_gone, &r));
 	assert_int_equal(r.ended, STARTS);
 	assert_true(fixture_figure(&r, "totals", "done") > 0);
@@ -177,23 +177,23 @@ static void the_same_where_packets_are_sent_together(void **state)
 static void a_call_stops_while_its_frame_is_being_encoded(void **state)
 {
 	struct fixture_sender s;
-	struct node_call *nc;
+	struct node_stream *st;
 	struct node_fixture r;
 
 	fixture_open(&r, &(struct fixture_options){ .workers = 1 });
 	for (unsigned i = 0; i < 10; i++) {
-		nc = fixture_call(&r,
+		st = fixture_call(&r,
 				  "{'in': {'codec': 'pcmu'}, 'out': {'codec': "
 				  "'spin', 'spin': '30ms'}}");
-		s = fixture_sender(&r, nc, NB);
+		s = fixture_sender(&r, st, NB);
 		for (unsigned n = 0; n < 3; n++)
 			fixture_send(&s, silence, NB);
-		while (frame_ring_waiting(node_call_transcoder(nc)->ring) ==
+		while (frame_ring_waiting(node_stream_transcoder(st)->ring) ==
 			       0 &&
-		       !atomic_load_explicit(&nc->stream->count.packets_in,
+		       !atomic_load_explicit(&st->stream->count.packets_in,
 					     memory_order_relaxed))
 			; /* until rx has seen the first one */
-		fixture_end(&r, nc);
+		fixture_end(&r, st);
 		assert_true(r.last.done <= 3);
 		assert_int_equal(r.last.packets_in,
 				 r.last.done + r.last.cancelled);
@@ -217,7 +217,7 @@ static bool all_done(void *arg)
 static void the_scheduler_switches_under_load_without_loss(void **state)
 {
 	static const char *const specs[] = { "fifo", "rr,quantum=1ms", "edf" };
-	struct node_call *up[UP];
+	struct node_stream *up[UP];
 	struct fixture_sender s[UP];
 	struct cr_err e = { "" };
 	unsigned sent = 0, got = 0;
@@ -254,14 +254,14 @@ static void the_scheduler_switches_under_load_without_loss(void **state)
 static void overload_drops_the_oldest_and_counts_each(void **state)
 {
 	struct fixture_sender s;
-	struct node_call *nc;
+	struct node_stream *st;
 	struct node_fixture r;
 
 	fixture_open(&r, &(struct fixture_options){ .workers = 1,
 						    .ring_frames = 4 });
-	nc = fixture_call(&r, "{'in': {'codec': 'pcmu'}, "
+	st = fixture_call(&r, "{'in': {'codec': 'pcmu'}, "
 			      "'out': {'codec': 'spin', 'spin': '20ms'}}");
-	s = fixture_sender(&r, nc, NB);
+	s = fixture_sender(&r, st, NB);
 	for (unsigned i = 0; i < 100; i++)
 		fixture_send(&s, silence, NB);
 	for (bool more = true; more;) {
@@ -269,9 +269,9 @@ static void overload_drops_the_oldest_and_counts_each(void **state)
 		struct rtp_packet p;
 
 		assert_true(fixture_receive(&r, buf, &p));
-		more = p.ts - nc->stream->cfg.ts_out != 99 * NB;
+		more = p.ts - st->stream->cfg.ts_out != 99 * NB;
 	}
-	fixture_end(&r, nc);
+	fixture_end(&r, st);
 	assert_int_equal(r.last.packets_in, 100);
 	assert_int_equal(r.last.done + r.last.overwritten, 100);
 	assert_true(r.last.overwritten > 0);
@@ -281,7 +281,7 @@ static void overload_drops_the_oldest_and_counts_each(void **state)
 static void old_frames_are_replaced_by_no_data(void **state)
 {
 	struct fixture_sender s;
-	struct node_call *nc;
+	struct node_stream *st;
 	unsigned speech = 0, no_data = 0;
 	struct node_fixture r;
 
@@ -290,10 +290,10 @@ static void old_frames_are_replaced_by_no_data(void **state)
 				 .ring_frames = 32,
 				 .max_age = 1,
 				 .expired = CORE_EXPIRED_CONCEAL });
-	nc = fixture_call(&r,
+	st = fixture_call(&r,
 			  "{'in': {'codec': 'pcmu'}, 'out': {'codec': 'amr', "
 			  "'octet_align': true}}");
-	s = fixture_sender(&r, nc, NB);
+	s = fixture_sender(&r, st, NB);
 	for (unsigned i = 0; i < 20; i++)
 		fixture_send(&s, silence, NB);
 	for (unsigned i = 0; i < 20; i++) {
@@ -301,13 +301,13 @@ static void old_frames_are_replaced_by_no_data(void **state)
 		struct rtp_packet p;
 
 		assert_true(fixture_receive(&r, buf, &p));
-		assert_int_equal(p.ts - nc->stream->cfg.ts_out, i * NB);
+		assert_int_equal(p.ts - st->stream->cfg.ts_out, i * NB);
 		if (p.payload_bytes == 2) /* CMR and a ToC that says 15 */
 			no_data += p.payload[1] >> 3 == 15;
 		else
 			speech++;
 	}
-	fixture_end(&r, nc);
+	fixture_end(&r, st);
 	/* every frame is older than 1 ns when its turn comes */
 	assert_int_equal(no_data, 20);
 	assert_int_equal(speech, 0);
@@ -317,7 +317,7 @@ static void old_frames_are_replaced_by_no_data(void **state)
 
 static void calls_beyond_the_capacity_are_refused_with_a_reason(void **state)
 {
-	struct node_call *nc;
+	struct node_stream *st;
 	struct cr_err e = { "" };
 	unsigned n = 0;
 	struct node_fixture r;
@@ -328,7 +328,7 @@ static void calls_beyond_the_capacity_are_refused_with_a_reason(void **state)
 	while (!(err = fixture_try(&r,
 				   "{'in': {'codec': 'pcmu'}, 'out': {'codec': "
 				   "'spin', 'spin': '5ms'}}",
-				   &nc, &e)))
+				   &st, &e)))
 		n++;
 	assert_int_equal(err, -28); /* -ENOSPC */
 	/* 20 ms / 5 ms and a little beside: three fit into 0.97 */
@@ -364,16 +364,16 @@ static void a_refused_call_has_its_port_until_the_receiver_lets_go(void **state)
 	static const char call[] = "{'in': {'codec': 'pcmu'}, 'port': 'own', "
 				   "'out': {'codec': 'spin', 'spin': '12ms'}}";
 	struct cr_err e = { "" };
-	struct node_call *nc;
+	struct node_stream *st;
 	struct node_fixture r;
 	int port;
 
 	fixture_open(&r, &(struct fixture_options){ .admission = true,
 						    .workers = 1 });
-	assert_int_equal(fixture_try(&r, call, &nc, &e), 0);
+	assert_int_equal(fixture_try(&r, call, &st, &e), 0);
 	port = next_descriptor();
 	rcu_read_begin(); /* as a receiver in its turn */
-	assert_int_equal(fixture_try(&r, call, &nc, &e), -ENOSPC);
+	assert_int_equal(fixture_try(&r, call, &st, &e), -ENOSPC);
 	assert_true(is_socket(port));
 	rcu_read_end();
 	rcu_done();
@@ -392,12 +392,12 @@ static void what_waits_at_a_port_at_its_end_is_counted(void **state)
 	fixture_open(&r, &(struct fixture_options){ .workers = 1 });
 	sent.rig = &r;
 	for (unsigned i = 0; i < CALLS; i++) {
-		struct node_call *nc = fixture_call(
+		struct node_stream *st = fixture_call(
 			&r, "{'in': {'codec': 'pcmu'}, 'port': 'own', "
 			    "'out': {'codec': 'pcma'}}");
-		struct fixture_sender s = fixture_sender(&r, nc, NB);
+		struct fixture_sender s = fixture_sender(&r, st, NB);
 
-		node_call_stop(nc, NODE_END_STOPPED, NULL);
+		node_stream_stop(st, NODE_END_STOPPED, NULL);
 		/* its socket is there until this thread looks at events */
 		for (unsigned n = 0; n < EACH; n++, sent.packets++)
 			fixture_send(&s, silence, NB);

@@ -18,16 +18,16 @@
 
 static const uint8_t silence[NB] = { 0xff };
 
-static unsigned long long requests(const struct node_call *nc)
+static unsigned long long requests(const struct node_stream *st)
 {
-	return atomic_load_explicit(&nc->stream->count.cmr,
+	return atomic_load_explicit(&st->stream->count.cmr,
 				    memory_order_relaxed);
 }
 
 /* What the peer hears, AMR, and what it sends, asking for modes. */
 struct talk {
 	struct node_fixture *rig;
-	struct node_call *from, *to;
+	struct node_stream *from, *to;
 	struct fixture_sender amr, pcmu;
 };
 
@@ -50,7 +50,7 @@ static struct talk open_talk(struct node_fixture *r)
 }
 
 struct wait {
-	const struct node_call *nc;
+	const struct node_stream *st;
 	unsigned long long n;
 };
 
@@ -58,7 +58,7 @@ static bool asked(void *arg)
 {
 	const struct wait *w = arg;
 
-	return requests(w->nc) >= w->n;
+	return requests(w->st) >= w->n;
 }
 
 static void ask(struct talk *t, unsigned cmr)
@@ -163,7 +163,7 @@ static void a_wrong_pair_is_refused_with_a_reason(void **state)
 		  "'amr'}}",
 		  -EINVAL, "pair" },
 	};
-	struct node_call *nc;
+	struct node_stream *st;
 	struct node_fixture r;
 
 	fixture_open(&r, &(struct fixture_options){ 0 });
@@ -173,11 +173,11 @@ static void a_wrong_pair_is_refused_with_a_reason(void **state)
 	for (unsigned i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		struct cr_err e = { "" };
 
-		assert_int_equal(fixture_try(&r, wrong[i].json, &nc, &e),
+		assert_int_equal(fixture_try(&r, wrong[i].json, &st, &e),
 				 wrong[i].code);
 		assert_non_null(strstr(e.text, wrong[i].why));
 	}
-	assert_int_equal(node_calls(r.node), 3);
+	assert_int_equal(node_streams(r.node), 3);
 	fixture_close(&r);
 }
 
@@ -206,9 +206,9 @@ static void pairs_come_and_go_while_requests_pour_in(void **state)
 		fixture_send(&t[k].pcmu, silence, NB);
 		if (rand() % 4 == 0) {
 			/* the one that is asked, and the one that asks */
-			node_call_stop(t[k].to, NODE_END_STOPPED, NULL);
+			node_stream_stop(t[k].to, NODE_END_STOPPED, NULL);
 			fixture_send(&t[k].amr, payload, sizeof(payload));
-			node_call_stop(t[k].from, NODE_END_STOPPED, NULL);
+			node_stream_stop(t[k].from, NODE_END_STOPPED, NULL);
 			up[k] = false;
 		}
 		while (recv(r.fd, buf, sizeof(buf), MSG_DONTWAIT) > 0)
@@ -221,7 +221,7 @@ static void pairs_come_and_go_while_requests_pour_in(void **state)
 /* --- the books --- */
 
 struct entered {
-	const struct node_call *nc;
+	const struct node_stream *st;
 	const char *mode;
 };
 
@@ -229,7 +229,7 @@ static bool entered(void *arg)
 {
 	const struct entered *w = arg;
 
-	return strstr(w->nc->cost->name, w->mode) != NULL;
+	return strstr(w->st->cost->name, w->mode) != NULL;
 }
 
 static void must_enter(struct talk *t, const char *mode)
@@ -243,7 +243,7 @@ static void a_request_beyond_the_capacity_is_obeyed_and_noted(void **state)
 {
 	static const char any[] = "{'in': {'codec': 'pcmu'}, 'out': {'codec': "
 				  "'pcma'}, 'contract': {'mean': '5ms'}}";
-	struct node_call *dear, *none = NULL;
+	struct node_stream *dear, *none = NULL;
 	struct cr_err e = { "" };
 	struct talk t;
 	struct node_fixture r;
@@ -309,14 +309,14 @@ static void a_request_during_a_change_is_not_undone(void **state)
 	to = t.to->stream->cfg;
 	to.terms.weight = 7;
 	ask(&t, 3);
-	assert_int_equal(node_call_change(t.to, &to, false, &e), 0);
+	assert_int_equal(node_stream_change(t.to, &to, false, &e), 0);
 	assert_int_equal(hear(&t), 3);
 	must_enter(&t, "amr/6.7");
 	assert_int_equal(hear(&t), 3);
 	to = t.to->stream->cfg;
 	to.media.out.cfg.mode = 5;
 	assert_int_equal(fixture_measure(&r, &to, &e), 0);
-	assert_int_equal(node_call_change(t.to, &to, true, &e), 0);
+	assert_int_equal(node_stream_change(t.to, &to, true, &e), 0);
 	assert_int_equal(hear(&t), 5);
 	fixture_close(&r);
 }

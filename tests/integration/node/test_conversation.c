@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Conversations of a real node that cannot begin, that hang, or that end while
- * both parties speak: nothing is left of them, and each datagram counts once.
- * So it does at the port of an endpoint that no call listens to.
+ * Calls of two streams of a real node that cannot begin, that hang, or that end
+ * while both parties speak: nothing is left of them, and each datagram counts
+ * once. So it does at the port of an endpoint that no call listens to.
  */
 #include "cmocka_cr.h"
 
@@ -19,30 +19,30 @@
  * takes up to @worst us of 20 ms. @codec: what A's speech is encoded by, if not
  * PCMA's. */
 static int start_with(struct node_fixture *r, const struct cr_codec *codec,
-		      int worst, struct conversation **c, struct cr_err *e)
+		      int worst, struct node_call **c, struct cr_err *e)
 {
 	json_t *params = json_pack("{s{ss}s{ss}sss{si}}", "a", "codec", "pcmu",
 				   "b", "codec", "pcma", "class", "hard",
 				   "contract", "worst_us", worst);
-	struct conversation_streams s;
+	struct node_call_streams s;
 	struct call_spec spec;
 	int err;
 
 	assert_non_null(params);
 	err = call_params(&spec, params, e);
 	if (!err)
-		err = conversation_check(&s, &spec, e);
+		err = node_call_check(&s, &spec, e);
 	if (codec)
 		s.stream[0].media.out.codec = codec;
 	for (unsigned i = 0; i < 2 && !err; i++)
 		err = fixture_measure(r, &s.stream[i], e);
 	if (!err)
-		err = conversation_begin(r->node, &s, &spec, c, e);
+		err = node_call_begin(r->node, &s, &spec, c, e);
 	json_decref(params);
 	return err;
 }
 
-static int start(struct node_fixture *r, int worst, struct conversation **c,
+static int start(struct node_fixture *r, int worst, struct node_call **c,
 		 struct cr_err *e)
 {
 	return start_with(r, NULL, worst, c, e);
@@ -52,7 +52,7 @@ static bool has_no_calls(void *arg)
 {
 	const struct node_fixture *r = arg;
 
-	return !r->node->ncalls && RB_EMPTY(&r->node->conversations);
+	return !r->node->ncalls && RB_EMPTY(&r->node->node_calls);
 }
 
 /* It was refused, and the only thing left is that. */
@@ -74,7 +74,7 @@ static void assert_refused_without_trace(struct node_fixture *r)
 static void one_place_is_not_enough(void **state)
 {
 	const struct fixture_options o = { .workers = 1 };
-	struct conversation *c;
+	struct node_call *c;
 	struct cr_err e = { "" };
 	struct node_fixture r;
 
@@ -85,8 +85,8 @@ static void one_place_is_not_enough(void **state)
 	assert_refused_without_trace(&r);
 	r.node->cfg.max_calls = 2;
 	assert_int_equal(start(&r, 100, &c, &e), 0);
-	assert_int_equal(node_calls(r.node), 2);
-	conversation_stop(c, NODE_END_STOPPED, NULL);
+	assert_int_equal(node_streams(r.node), 2);
+	node_call_stop(c, NODE_END_STOPPED, NULL);
 	assert_true(fixture_wait(&r, has_no_calls, &r));
 	assert_int_equal(r.ended, 2);
 	fixture_close(&r);
@@ -98,7 +98,7 @@ static void half_a_conversation_is_none(void **state)
 	const struct fixture_options o = { .scheduler = "edf",
 					   .workers = 1,
 					   .admission = true };
-	struct conversation *c;
+	struct node_call *c;
 	struct cr_err e = { "" };
 	struct node_fixture r;
 
@@ -129,7 +129,7 @@ static void a_stream_that_hangs_ends_both(void **state)
 					   .watchdog = 100 * CR_MS };
 	const uint8_t silence[160] = { 0xff };
 	struct port_pairs_info ports;
-	struct conversation *c;
+	struct node_call *c;
 	struct cr_err e = { "" };
 	struct fixture_sender s;
 	struct node_fixture r;
@@ -137,7 +137,7 @@ static void a_stream_that_hangs_ends_both(void **state)
 	fixture_open(&r, &o);
 	assert_int_equal(start_with(&r, sticky_codec(), 100, &c, &e), 0);
 	atomic_store(&sticky_held, true);
-	s = fixture_sender(&r, conversation_stream(c, 0), sizeof(silence));
+	s = fixture_sender(&r, node_call_stream(c, 0), sizeof(silence));
 	fixture_send(&s, silence, sizeof(silence));
 	assert_true(fixture_wait(&r, has_one_call, &r));
 	assert_int_equal(r.ended, 2);
@@ -147,8 +147,8 @@ static void a_stream_that_hangs_ends_both(void **state)
 	assert_string_equal(r.record.by, "node");
 	assert_null(r.record.stream[0].heard);
 	assert_non_null(r.record.stream[1].heard);
-	assert_int_equal(node_calls(r.node), 0);
-	assert_null(conversation_find(r.node, 1));
+	assert_int_equal(node_streams(r.node), 0);
+	assert_null(node_call_find(r.node, 1));
 	port_pairs_info(r.node->interfaces.one[0].ports, &ports);
 	assert_int_equal(ports.used, 2);
 	atomic_store(&sticky_held, false);
@@ -162,7 +162,7 @@ static void a_stream_that_hangs_ends_both(void **state)
 
 enum { ROUNDS = 40, FRAMES = 25 };
 
-static bool has_new_terms(struct conversation *c, struct node_fixture *r)
+static bool has_new_terms(struct node_call *c, struct node_fixture *r)
 {
 	struct node_cost_wait lacks;
 	struct endpoint_spec to[2] = { 0 };
@@ -174,7 +174,7 @@ static bool has_new_terms(struct conversation *c, struct node_fixture *r)
 	to[0].learn = LEARN_DELAYED;
 	(void)snprintf(text, sizeof(text), "127.0.0.1:%u", r->port);
 	assert_int_equal(address_parse(text, &to[1].address), 0);
-	return !conversation_change(c, to, &lacks, &e);
+	return !node_call_change(c, to, &lacks, &e);
 }
 
 /* Both parties speak while it ends: every packet counts once. */
@@ -189,19 +189,19 @@ static void packets_at_the_end_count_once(void **state)
 
 	fixture_open(&r, &o);
 	for (unsigned i = 0; i < ROUNDS; i++) {
-		struct conversation *c;
+		struct node_call *c;
 		struct fixture_sender s[2];
 
 		assert_int_equal(start(&r, 100, &c, &e), 0);
 		for (unsigned k = 0; k < 2; k++)
-			s[k] = fixture_sender(&r, conversation_stream(c, k),
+			s[k] = fixture_sender(&r, node_call_stream(c, k),
 					      sizeof(silence));
 		for (unsigned n = 0; n < 2 * FRAMES; n++) {
 			fixture_send(&s[n % 2], silence, sizeof(silence));
 			if (n == FRAMES)
 				assert_true(has_new_terms(c, &r));
 		}
-		conversation_stop(c, NODE_END_STOPPED, NULL);
+		node_call_stop(c, NODE_END_STOPPED, NULL);
 		for (unsigned n = 0; n < 2 * FRAMES; n++)
 			fixture_send(&s[n % 2], silence, sizeof(silence));
 		assert_true(fixture_wait(&r, has_no_calls, &r));

@@ -51,8 +51,8 @@ static void *flood(void *arg)
 }
 
 /* Its answers have the SSRC @number. */
-static struct node_call *call(struct node_fixture *r, const char *port,
-			      unsigned number)
+static struct node_stream *call(struct node_fixture *r, const char *port,
+				unsigned number)
 {
 	char json[128];
 
@@ -65,15 +65,15 @@ static struct node_call *call(struct node_fixture *r, const char *port,
 
 /* Small, so that it overflows. */
 static void begin_flood(struct flood *f, struct node_fixture *r,
-			struct node_call *nc)
+			struct node_stream *st)
 {
 	int bytes = 65536;
 
-	assert_int_equal(setsockopt(nc->stream->cfg.in_endpoint->cfg.fd,
+	assert_int_equal(setsockopt(st->stream->cfg.in_endpoint->cfg.fd,
 				    SOL_SOCKET, SO_RCVBUF, &bytes,
 				    sizeof(bytes)),
 			 0);
-	*f = (struct flood){ .to = fixture_sender(r, nc, NB) };
+	*f = (struct flood){ .to = fixture_sender(r, st, NB) };
 	assert_int_equal(pthread_create(&f->thread, NULL, flood, f), 0);
 }
 
@@ -117,7 +117,7 @@ static void a_round(struct node_fixture *r, struct fixture_sender *s,
 
 static void flood_one_of_many(enum udp_io io)
 {
-	struct node_call *flooded, *nc[2 * OWN];
+	struct node_stream *flooded, *st[2 * OWN];
 	struct rtp_packet heard[2 * OWN] = { { .ssrc = 0 } }, p;
 	struct fixture_sender s[2 * OWN], last;
 	uint8_t buf[2048];
@@ -129,8 +129,8 @@ static void flood_one_of_many(enum udp_io io)
 		     &(struct fixture_options){ .io = io, .ring_frames = 64 });
 	flooded = call(&r, "own", 2 * OWN + 1);
 	for (unsigned i = 0; i < 2 * OWN; i++) {
-		nc[i] = call(&r, i % 2 ? "own" : "shared", i + 1);
-		s[i] = fixture_sender(&r, nc[i], NB);
+		st[i] = call(&r, i % 2 ? "own" : "shared", i + 1);
+		s[i] = fixture_sender(&r, st[i], NB);
 	}
 	begin_flood(&f, &r, flooded);
 	for (; rounds < ROUNDS || atomic_load(&f.sent) < FLOOD; rounds++)
@@ -146,7 +146,7 @@ static void flood_one_of_many(enum udp_io io)
 	assert_int_equal(r.last.wrong_pt + r.last.port_drops,
 			 atomic_load(&f.sent));
 	for (unsigned i = 0; i < 2 * OWN; i++) {
-		fixture_end(&r, nc[i]);
+		fixture_end(&r, st[i]);
 		assert_int_equal(r.last.done, 2 * rounds);
 		assert_int_equal(r.last.packets_in, 2 * rounds);
 		assert_int_equal(r.last.packets_out, 2 * rounds);
@@ -169,20 +169,20 @@ static bool all_gone(void *arg)
 {
 	const struct node_fixture *r = arg;
 
-	return node_calls(r->node) == 0;
+	return node_streams(r->node) == 0;
 }
 
 /* Nothing comes behind the flood that could tell of them. */
 static void what_a_port_drops_at_its_end_is_counted(void **state)
 {
 	struct fixture_sender s;
-	struct node_call *nc;
+	struct node_stream *st;
 	struct node_fixture r;
 
 	fixture_open(&r, &(struct fixture_options){ .workers = 1 });
-	nc = call(&r, "own", 1);
-	s = fixture_sender(&r, nc, NB);
-	node_call_stop(nc, NODE_END_STOPPED, NULL);
+	st = call(&r, "own", 1);
+	s = fixture_sender(&r, st, NB);
+	node_stream_stop(st, NODE_END_STOPPED, NULL);
 	/* its socket is there until this thread looks at events */
 	for (unsigned i = 0; i < 5000; i++)
 		fixture_send(&s, silence, NB);
@@ -199,23 +199,23 @@ static void of_speech_no_more_is_sent_than_time_passes(void **state)
 	enum { LOTS = 3000 }; /* a minute */
 	const cr_ns packet = 20 * CR_MS;
 	struct fixture_sender s;
-	struct node_call *nc;
+	struct node_stream *st;
 	cr_ns begun, took;
 	struct node_fixture r;
 
 	fixture_open(&r, &(struct fixture_options){ .paced = true });
-	nc = call(&r, "shared", 1);
-	s = fixture_sender(&r, nc, NB);
+	st = call(&r, "shared", 1);
+	s = fixture_sender(&r, st, NB);
 	begun = clock_now();
 	for (unsigned i = 0; i < LOTS; i++) {
 		fixture_send(&s, silence, NB);
-		while (atomic_load(&nc->stream->count.done) +
-			       atomic_load(&nc->stream->count.overwritten) <=
+		while (atomic_load(&st->stream->count.done) +
+			       atomic_load(&st->stream->count.overwritten) <=
 		       i)
 			(void)sched_yield();
 	}
 	took = clock_now() - begun;
-	fixture_end(&r, nc);
+	fixture_end(&r, st);
 	assert_int_equal(r.last.done + r.last.overwritten, LOTS);
 	assert_int_equal(r.last.packets_out + r.last.excess, r.last.done);
 	assert_true((cr_ns)r.last.packets_out * (packet - packet / 32) <=

@@ -64,7 +64,7 @@ static bool is_on_hold(const struct turning *t, unsigned i)
 {
 	struct node_endpoint_info info;
 
-	conversation_party(t->c, i, &info);
+	node_call_party(t->c, i, &info);
 	return info.hold;
 }
 

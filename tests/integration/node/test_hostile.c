@@ -29,7 +29,7 @@ static void pass(struct fixture_sender *s)
 	assert_true(fixture_receive(s->rig, buf, &p));
 }
 
-static struct node_call *plain_call(struct node_fixture *r)
+static struct node_stream *plain_call(struct node_fixture *r)
 {
 	return fixture_call(r, "{'in': {'codec': 'pcmu'}, "
 			       "'out': {'codec': 'pcma'}}");
@@ -39,12 +39,12 @@ static void every_unwanted_packet_is_counted_once(void **state)
 {
 	static const uint8_t huge[4000] = { 0x80 };
 	struct fixture_sender s;
-	struct node_call *nc;
+	struct node_stream *st;
 	struct node_fixture r;
 
 	fixture_open(&r, &(struct fixture_options){ 0 });
-	nc = plain_call(&r);
-	s = fixture_sender(&r, nc, NB);
+	st = plain_call(&r);
+	s = fixture_sender(&r, st, NB);
 	pass(&s);
 
 	s.next.pt = 77; /* another payload type */
@@ -78,7 +78,7 @@ static void every_unwanted_packet_is_counted_once(void **state)
 	assert_int_equal(fixture_figure(&r, "rx", "unknown_ssrc"), 1);
 	assert_int_equal(fixture_figure(&r, "rx", "oversized"), 1);
 	assert_int_equal(fixture_figure(&r, "rx", "socket_drops"), 0);
-	fixture_end(&r, nc);
+	fixture_end(&r, st);
 	assert_int_equal(r.last.wrong_pt, 1);
 	assert_int_equal(r.last.duplicates, 1);
 	assert_int_equal(r.last.reordered, 1);
@@ -95,20 +95,20 @@ static void limit_is(const char *media, unsigned largest, unsigned tried)
 	static const uint8_t zero[1922];
 	unsigned more = 0;
 	struct fixture_sender s;
-	struct node_call *nc;
+	struct node_stream *st;
 	struct rtp_packet p;
 	uint8_t buf[2048];
 	struct node_fixture r;
 
 	fixture_open(&r, &(struct fixture_options){ 0 });
-	nc = fixture_call(&r, media);
-	s = fixture_sender(&r, nc, 3 * NB);
+	st = fixture_call(&r, media);
+	s = fixture_sender(&r, st, 3 * NB);
 	while (largest + more < tried)
 		fixture_send(&s, zero, largest + ++more);
 	fixture_send(&s, zero, largest);
 	assert_true(
 		fixture_receive(&r, buf, &p)); /* it came behind the others */
-	fixture_end(&r, nc);
+	fixture_end(&r, st);
 	assert_int_equal(r.last.too_big, more);
 	assert_int_equal(r.last.packets_in, 1);
 	assert_int_equal(r.last.malformed, 0);
@@ -131,14 +131,14 @@ static void a_train_is_as_good_as_its_packets(void **state)
 	static struct burst train;
 	const unsigned n = 8;
 	struct fixture_sender s;
-	struct node_call *nc;
+	struct node_stream *st;
 	struct rtp_packet p;
 	uint8_t buf[2048];
 	struct node_fixture r;
 
 	fixture_open(&r, &(struct fixture_options){ .ring_frames = 16 });
-	nc = plain_call(&r);
-	s = fixture_sender(&r, nc, NB);
+	st = plain_call(&r);
+	s = fixture_sender(&r, st, NB);
 	pass(&s);
 	for (unsigned i = 0; i < 2 * n; i++) {
 		struct rtp_header h = s.next;
@@ -154,7 +154,7 @@ static void a_train_is_as_good_as_its_packets(void **state)
 	assert_false(train.plain);
 	for (unsigned i = 0; i < n; i++)
 		assert_true(fixture_receive(&r, buf, &p));
-	fixture_end(&r, nc);
+	fixture_end(&r, st);
 	assert_int_equal(r.last.done, 1 + n);
 	assert_int_equal(fixture_figure(&r, "rx", "unknown_ssrc"), n);
 	assert_int_equal(fixture_figure(&r, "rx", "packets"), 1 + 2 * n);
@@ -168,12 +168,12 @@ static void what_the_full_socket_dropped_is_counted(void **state)
 	int least = 1, enough = 1 << 20; /* least: the kernel makes it so */
 	unsigned long long sent = 0, drops, seen;
 	struct fixture_sender s, stranger;
-	struct node_call *nc;
+	struct node_stream *st;
 	struct node_fixture r;
 
 	fixture_open(&r, &(struct fixture_options){ 0 });
-	nc = plain_call(&r);
-	stranger = s = fixture_sender(&r, nc, NB);
+	st = plain_call(&r);
+	stranger = s = fixture_sender(&r, st, NB);
 	stranger.next.ssrc ^= 1;
 	for (unsigned round = 0; round < 10; round++, sent += 502) {
 		(void)setsockopt(r.node->fd[0], SOL_SOCKET, SO_RCVBUF, &least,
@@ -189,20 +189,20 @@ static void what_the_full_socket_dropped_is_counted(void **state)
 	seen = fixture_figure(&r, "rx", "packets");
 	assert_true(drops > 0);
 	assert_int_equal(drops + seen, sent);
-	fixture_end(&r, nc);
+	fixture_end(&r, st);
 	fixture_close(&r);
 }
 
 static void a_foreign_sender_is_not_heard(void **state)
 {
 	struct fixture_sender s;
-	struct node_call *nc;
+	struct node_stream *st;
 	struct node_fixture r;
 	int own;
 
 	fixture_open(&r, &(struct fixture_options){ 0 });
-	nc = plain_call(&r);
-	s = fixture_sender(&r, nc, NB);
+	st = plain_call(&r);
+	s = fixture_sender(&r, st, NB);
 	pass(&s); /* the first sender is the call's */
 	own = r.fd;
 	r.fd = loopback_socket(NULL);
@@ -210,7 +210,7 @@ static void a_foreign_sender_is_not_heard(void **state)
 	(void)close(r.fd);
 	r.fd = own;
 	pass(&s);
-	fixture_end(&r, nc);
+	fixture_end(&r, st);
 	assert_int_equal(r.last.wrong_source, 1);
 	assert_int_equal(r.last.done, 2);
 	fixture_close(&r);
@@ -219,14 +219,14 @@ static void a_foreign_sender_is_not_heard(void **state)
 static void a_call_with_its_own_port_hears_only_that(void **state)
 {
 	struct fixture_sender s, shared;
-	struct node_call *nc, *other;
+	struct node_stream *st, *other;
 	struct node_fixture r;
 
 	fixture_open(&r, &(struct fixture_options){ 0 });
-	nc = fixture_call(&r, "{'in': {'codec': 'pcmu'}, 'port': 'own', "
+	st = fixture_call(&r, "{'in': {'codec': 'pcmu'}, 'port': 'own', "
 			      "'out': {'codec': 'pcma'}}");
 	other = plain_call(&r);
-	s = fixture_sender(&r, nc, NB);
+	s = fixture_sender(&r, st, NB);
 	shared = fixture_sender(&r, other, NB);
 	assert_int_not_equal(address_port(&s.to), address_port(&shared.to));
 	pass(&s);
@@ -236,7 +236,7 @@ static void a_call_with_its_own_port_hears_only_that(void **state)
 	shared.next.ssrc = other->stream->cfg.ssrc_in;
 	pass(&shared);
 	assert_int_equal(fixture_figure(&r, "rx", "unknown_ssrc"), 1);
-	fixture_end(&r, nc);
+	fixture_end(&r, st);
 	assert_int_equal(r.last.done, 1);
 	fixture_close(&r);
 }
@@ -246,22 +246,22 @@ static void malformed_payloads_are_counted_and_the_call_lives(void **state)
 	static const uint8_t reserved[] = { 0xf0, 13 << 3 | 4, 0, 0 };
 	uint8_t good[14] = { 0xf0, 0 << 3 | 4 };
 	struct fixture_sender s;
-	struct node_call *nc;
+	struct node_stream *st;
 	struct rtp_packet p;
 	uint8_t buf[2048];
 	struct node_fixture r;
 
 	fixture_open(&r, &(struct fixture_options){ 0 });
-	nc = fixture_call(&r, "{'in': {'codec': 'amr', 'octet_align': true}, "
+	st = fixture_call(&r, "{'in': {'codec': 'amr', 'octet_align': true}, "
 			      "'out': {'codec': 'pcmu'}}");
-	s = fixture_sender(&r, nc, NB);
+	s = fixture_sender(&r, st, NB);
 	fixture_send(&s, reserved, sizeof(reserved));
 	fixture_send(&s, good, 1); /* ends in the table */
 	fixture_send(&s, good, 9); /* ends in the frame */
 	fixture_send(&s, good, sizeof(good));
 	assert_true(fixture_receive(&r, buf, &p));
 	assert_int_equal(p.payload_bytes, NB);
-	fixture_end(&r, nc);
+	fixture_end(&r, st);
 	assert_int_equal(r.last.malformed, 3);
 	assert_int_equal(r.last.done, 1);
 	fixture_close(&r);
@@ -270,7 +270,7 @@ static void malformed_payloads_are_counted_and_the_call_lives(void **state)
 /* A call, and how many packets were sent to its node. */
 struct flow {
 	struct node_fixture *rig;
-	const struct node_call *nc;
+	const struct node_stream *st;
 	unsigned long long sent, done;
 };
 
@@ -285,7 +285,7 @@ static bool more_done(void *arg)
 {
 	const struct flow *f = arg;
 
-	return atomic_load(&f->nc->stream->count.done) > f->done;
+	return atomic_load(&f->st->stream->count.done) > f->done;
 }
 
 static void garbage_on_the_port_changes_nothing(void **state)
@@ -293,16 +293,16 @@ static void garbage_on_the_port_changes_nothing(void **state)
 	const char *text = getenv("CR_SEED");
 	unsigned seed = text ? (unsigned)atoi(text) : 1;
 	struct fixture_sender s;
-	struct node_call *nc;
+	struct node_stream *st;
 	struct flow flow;
 	struct node_fixture r;
 
 	printf("CR_SEED=%u\n", seed);
 	srand(seed);
 	fixture_open(&r, &(struct fixture_options){ 0 });
-	nc = plain_call(&r);
-	s = fixture_sender(&r, nc, NB);
-	flow = (struct flow){ .rig = &r, .nc = nc };
+	st = plain_call(&r);
+	s = fixture_sender(&r, st, NB);
+	flow = (struct flow){ .rig = &r, .st = st };
 	for (unsigned i = 0; i < 2000; i++) {
 		uint8_t noise[300];
 		size_t n = (size_t)rand() % sizeof(noise);
@@ -325,14 +325,14 @@ static void garbage_on_the_port_changes_nothing(void **state)
 		flow.sent++;
 	}
 	assert_true(fixture_wait(&r, all_seen, &flow));
-	flow.done = atomic_load(&nc->stream->count.done);
+	flow.done = atomic_load(&st->stream->count.done);
 	s.next.seq = 1; /* two in a row: the sender began anew */
 	fixture_send(&s, silence, NB);
 	fixture_send(&s, silence, NB);
 	fixture_send(&s, silence, NB);
 	/* or what waits is cancelled */
 	assert_true(fixture_wait(&r, more_done, &flow));
-	fixture_end(&r, nc);
+	fixture_end(&r, st);
 	assert_int_equal(r.last.packets_in, r.last.done + r.last.malformed +
 						    r.last.overwritten +
 						    r.last.cancelled);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Endpoints and conversations by their ids: what is found, and in which order,
+ * Endpoints and calls by their ids: what is found, and in which order,
  * while they come and go at random.
  */
 #include "cmocka_cr.h"
@@ -98,22 +98,22 @@ static void endpoints_are_found_and_in_order(void **state)
 	fixture_close(&r);
 }
 
-/* --- conversations --- */
+/* --- calls --- */
 
 static void talk_goes(struct expected *x, uint32_t id)
 {
-	conversation_stop(x->at[id], NODE_END_STOPPED, NULL);
+	node_call_stop(x->at[id], NODE_END_STOPPED, NULL);
 	x->at[id] = NULL;
 }
 
 static void assert_talk(struct node_fixture *r, const struct expected *x,
 			uint32_t id)
 {
-	const struct conversation *after = conversation_after(r->node, id);
+	const struct node_call *after = node_call_after(r->node, id);
 
-	assert_ptr_equal(conversation_find(r->node, id),
+	assert_ptr_equal(node_call_find(r->node, id),
 			 id <= x->last ? x->at[id] : NULL);
-	assert_int_equal(after ? conversation_id(after) : 0, next_of(x, id));
+	assert_int_equal(after ? node_call_id(after) : 0, next_of(x, id));
 }
 
 /* Those that are ending are found no more. */
@@ -127,10 +127,10 @@ static void conversations_are_found_and_in_order(void **state)
 	descriptors_raise();
 	fixture_open(&r, &o);
 	while (x.last < 2 * TALKS) {
-		struct conversation *c = talk_start(&r, BOTH_PCMU);
+		struct node_call *c = talk_start(&r, BOTH_PCMU);
 		uint32_t id;
 
-		assert_int_equal(conversation_id(c), x.last + 1);
+		assert_int_equal(node_call_id(c), x.last + 1);
 		x.at[x.last + 1] = c;
 		x.last += 2; /* the ids of its streams */
 		id = 1 + test_below(&seed, x.last);

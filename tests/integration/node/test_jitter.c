@@ -15,16 +15,16 @@ static void what_comes_in_disorder_leaves_in_order(void **state)
 	static const unsigned order[] = { 0, 2, 1, 3, 5, 6, 4, 7 };
 	struct rtp_packet p;
 	struct fixture_sender s;
-	struct node_call *nc;
+	struct node_stream *st;
 	uint8_t buf[2048];
 	uint32_t first = 0;
 	struct node_fixture r;
 
 	fixture_open(&r, &(struct fixture_options){ 0 });
-	nc = fixture_call(&r, "{'in': {'codec': 'pcmu', 'jitter': 'fixed', "
+	st = fixture_call(&r, "{'in': {'codec': 'pcmu', 'jitter': 'fixed', "
 			      "'jitter_max_ms': 500}, 'port': 'own', "
 			      "'out': {'codec': 'pcma'}}");
-	s = fixture_sender(&r, nc, NB);
+	s = fixture_sender(&r, st, NB);
 	{
 		const struct rtp_header begin = s.next;
 
@@ -40,7 +40,7 @@ static void what_comes_in_disorder_leaves_in_order(void **state)
 			first = p.ts;
 		assert_int_equal(p.ts, first + i * NB);
 	}
-	fixture_end(&r, nc);
+	fixture_end(&r, st);
 	assert_int_equal(r.last.packets_in, 8);
 	assert_int_equal(r.last.late_in, 0);
 	assert_int_equal(r.last.reordered, 0);
@@ -53,17 +53,17 @@ static void what_never_comes_is_concealed_in_its_time(void **state)
 {
 	struct rtp_packet p;
 	struct fixture_sender s;
-	struct node_call *nc;
+	struct node_stream *st;
 	uint8_t buf[2048];
 	uint32_t first = 0;
 	uint16_t seq = 0;
 	struct node_fixture r;
 
 	fixture_open(&r, &(struct fixture_options){ 0 });
-	nc = fixture_call(&r, "{'in': {'codec': 'pcmu', 'jitter': 'fixed', "
+	st = fixture_call(&r, "{'in': {'codec': 'pcmu', 'jitter': 'fixed', "
 			      "'jitter_max_ms': 300}, 'port': 'own', "
 			      "'out': {'codec': 'pcma'}}");
-	s = fixture_sender(&r, nc, NB);
+	s = fixture_sender(&r, st, NB);
 	for (unsigned i = 0; i < 8; i++) {
 		if (i == 3 || i == 4) {
 			s.next.seq++;
@@ -82,9 +82,9 @@ static void what_never_comes_is_concealed_in_its_time(void **state)
 		assert_int_equal(p.seq, (uint16_t)(seq + i));
 	}
 	/* what the record says of the network */
-	assert_int_equal(rtp_source_lost(&nc->stream->seen), 2);
-	assert_int_equal(nc->stream->seen.received, 6);
-	fixture_end(&r, nc);
+	assert_int_equal(rtp_source_lost(&st->stream->seen), 2);
+	assert_int_equal(st->stream->seen.received, 6);
+	fixture_end(&r, st);
 	assert_int_equal(r.last.packets_in, 6);
 	assert_int_equal(r.last.jitter_missed, 2);
 	assert_true(r.last.synthesized >= 2); /* and behind the last one */
@@ -100,18 +100,18 @@ static bool five_seen(void *arg)
 static void what_still_waits_is_counted(void **state)
 {
 	struct fixture_sender s;
-	struct node_call *nc;
+	struct node_stream *st;
 	struct node_fixture r;
 
 	fixture_open(&r, &(struct fixture_options){ 0 });
-	nc = fixture_call(&r, "{'in': {'codec': 'pcmu', 'jitter': 'fixed', "
+	st = fixture_call(&r, "{'in': {'codec': 'pcmu', 'jitter': 'fixed', "
 			      "'jitter_max_ms': 1000}, 'port': 'own', "
 			      "'out': {'codec': 'pcma'}}");
-	s = fixture_sender(&r, nc, NB);
+	s = fixture_sender(&r, st, NB);
 	for (unsigned i = 0; i < 5; i++)
 		fixture_send(&s, silence, NB);
 	assert_true(fixture_wait(&r, five_seen, &r));
-	fixture_end(&r, nc);
+	fixture_end(&r, st);
 	assert_int_equal(r.last.packets_in + r.last.overflowed, 5);
 	fixture_close(&r);
 }

@@ -39,7 +39,7 @@ static void one_round(struct node_fixture *r, struct fixture_sender *s,
 	}
 }
 
-static struct node_call *start(struct node_fixture *r, unsigned c)
+static struct node_stream *start(struct node_fixture *r, unsigned c)
 {
 	char json[300];
 
@@ -72,7 +72,7 @@ static unsigned count_jobs(const char *path)
 
 static void play(const char *scheduler)
 {
-	struct node_call *nc[CALLS];
+	struct node_stream *st[CALLS];
 	struct fixture_sender s[CALLS];
 	unsigned back[CALLS] = { 0 };
 	char path[SCRATCH_MAX];
@@ -86,14 +86,14 @@ static void play(const char *scheduler)
 	if (node_trace_start(r.node, scratch_file(path), TRACE_OVER_ANY, &e))
 		fail_msg("%s", e.text);
 	for (unsigned c = 0; c < CALLS; c++) {
-		nc[c] = start(&r, c);
-		s[c] = fixture_sender(&r, nc[c], NB);
+		st[c] = start(&r, c);
+		s[c] = fixture_sender(&r, st[c], NB);
 	}
 	for (unsigned i = 0; i < FRAMES; i++)
 		one_round(&r, s, back);
 	for (unsigned c = 0; c < CALLS; c++) {
 		assert_int_equal(back[c], FRAMES);
-		fixture_end(&r, nc[c]);
+		fixture_end(&r, st[c]);
 		assert_int_equal(r.last.done, FRAMES);
 		assert_int_equal(r.last.packets_out, FRAMES);
 	}
@@ -113,16 +113,16 @@ static void every_frame_comes_back(void **state)
 /* Calls that come and go while others speak: no thread is left behind. */
 static void calls_come_and_go(void **state)
 {
-	struct node_call *nc[CALLS];
+	struct node_stream *st[CALLS];
 	struct node_fixture r;
 
 	fixture_open(&r, &(struct fixture_options){ .scheduler = "kernel:other",
 						    .workers = 1 });
 	for (unsigned round = 0; round < ROUNDS; round++) {
 		for (unsigned c = 0; c < CALLS; c++)
-			nc[c] = start(&r, c);
+			st[c] = start(&r, c);
 		for (unsigned c = 0; c < CALLS; c++)
-			fixture_end(&r, nc[c]);
+			fixture_end(&r, st[c]);
 	}
 	assert_int_equal(r.ended, ROUNDS * CALLS);
 	fixture_close(&r);

@@ -72,29 +72,29 @@ static void new_calls_are_admitted_with_what_was_learned(void **state)
 {
 	const struct fixture_options o = { .workers = 1 };
 	struct cr_cost first, now;
-	struct node_call *nc;
+	struct node_stream *st;
 	struct fixture_sender s;
 	struct node_fixture r;
 
 	fixture_open(&r, &o);
-	nc = fixture_call(&r, CALL);
-	first = nc->cost->cost;
-	s = fixture_sender(&r, nc, NB);
+	st = fixture_call(&r, CALL);
+	first = st->cost->cost;
+	s = fixture_sender(&r, st, NB);
 	echo(&s, LEARNER_ENOUGH - 1);
 	learned(&r, LEARNER_ENOUGH - 1, &first); /* the start measurement */
 	echo(&s, 1);
-	while (!memcmp(&first, &nc->cost->cost, sizeof(first)))
+	while (!memcmp(&first, &st->cost->cost, sizeof(first)))
 		look(&r);
-	now = nc->cost->cost;
+	now = st->cost->cost;
 	learned(&r, LEARNER_ENOUGH, &now);
-	assert_memory_equal(&node_call_transcoder(nc)->lt.core.task.cost,
+	assert_memory_equal(&node_stream_transcoder(st)->lt.core.task.cost,
 			    &first, sizeof(first));
-	fixture_end(&r, nc);
+	fixture_end(&r, st);
 
-	nc = fixture_call(&r, CALL);
-	assert_memory_equal(&node_call_transcoder(nc)->lt.core.task.cost, &now,
-			    sizeof(now));
-	fixture_end(&r, nc);
+	st = fixture_call(&r, CALL);
+	assert_memory_equal(&node_stream_transcoder(st)->lt.core.task.cost,
+			    &now, sizeof(now));
+	fixture_end(&r, st);
 	fixture_close(&r);
 }
 
@@ -106,12 +106,12 @@ static void short_calls_count(void **state)
 
 	fixture_open(&r, &o);
 	for (unsigned i = 1; i <= 5; i++) {
-		struct node_call *nc = fixture_call(&r, CALL);
-		struct fixture_sender s = fixture_sender(&r, nc, NB);
-		const struct cost_entry *cost = nc->cost;
+		struct node_stream *st = fixture_call(&r, CALL);
+		struct fixture_sender s = fixture_sender(&r, st, NB);
+		const struct cost_entry *cost = st->cost;
 
 		echo(&s, 7);
-		fixture_end(&r, nc);
+		fixture_end(&r, st);
 		assert_int_equal(cost->learner.frames, 7 * i);
 	}
 	fixture_close(&r);
@@ -121,20 +121,20 @@ static void short_calls_count(void **state)
 static void calls_of_a_known_kind_are_metered_now_and_then(void **state)
 {
 	const struct fixture_options o = { .workers = 1 };
-	struct node_call *nc;
+	struct node_stream *st;
 	struct cost_entry *cost;
 	struct fixture_sender s;
 	struct node_fixture r;
 
 	fixture_open(&r, &o);
-	nc = fixture_call(&r, CALL);
-	cost = nc->cost;
-	fixture_end(&r, nc);
+	st = fixture_call(&r, CALL);
+	cost = st->cost;
+	fixture_end(&r, st);
 	cost->learner.frames = LEARNER_MEMORY;
-	nc = fixture_call(&r, CALL);
-	s = fixture_sender(&r, nc, NB);
+	st = fixture_call(&r, CALL);
+	s = fixture_sender(&r, st, NB);
 	echo(&s, 4 * TRANSCODE_COST_EVERY);
-	fixture_end(&r, nc);
+	fixture_end(&r, st);
 	assert_int_equal(cost->learner.frames, LEARNER_MEMORY + 4);
 	fixture_close(&r);
 }
@@ -143,23 +143,23 @@ static void calls_of_a_known_kind_are_metered_now_and_then(void **state)
 static void calls_are_metered_less_once_their_kind_is_known(void **state)
 {
 	const struct fixture_options o = { .workers = 1 };
-	struct node_call *nc;
+	struct node_stream *st;
 	struct cost_entry *cost;
 	struct fixture_sender s;
 	struct node_fixture r;
 	struct book b = { .rig = &r, .want = 10 };
 
 	fixture_open(&r, &o);
-	nc = fixture_call(&r, CALL);
-	cost = nc->cost;
-	s = fixture_sender(&r, nc, NB);
+	st = fixture_call(&r, CALL);
+	cost = st->cost;
+	s = fixture_sender(&r, st, NB);
 	echo(&s, 10);
 	assert_true(fixture_wait(&r, has_learned, &b));
 	assert_int_equal(cost->learner.frames, 10);
 	cost->learner.frames = LEARNER_MEMORY;
 	look(&r);
 	echo(&s, 4 * TRANSCODE_COST_EVERY);
-	fixture_end(&r, nc);
+	fixture_end(&r, st);
 	assert_int_equal(cost->learner.frames, LEARNER_MEMORY + 4);
 	fixture_close(&r);
 }
@@ -171,28 +171,28 @@ static void pretend(struct cost_entry *entry, cr_ns mean)
 	entry->cost = (struct cr_cost){ .mean = mean, .p99 = mean };
 }
 
-static bool takes_one_more(struct node_fixture *r, struct node_call **nc)
+static bool takes_one_more(struct node_fixture *r, struct node_stream **st)
 {
 	struct cr_err e = { "" };
 
-	return !fixture_try(r, CALL, nc, &e);
+	return !fixture_try(r, CALL, st, &e);
 }
 
-static cr_ns booked(const struct node_call *nc)
+static cr_ns booked(const struct node_stream *st)
 {
-	return node_call_transcoder(nc)->lt.core.task.cost.mean;
+	return node_stream_transcoder(st)->lt.core.task.cost.mean;
 }
 
 static void what_calls_turn_out_not_to_need_is_for_others(void **state)
 {
 	const struct fixture_options o = { .workers = 1, .admission = true };
-	struct node_call *dear[2], *nc[4], *none;
+	struct node_stream *dear[2], *st[4], *none;
 	struct cost_entry *entry;
 	struct node_fixture r;
 
 	fixture_open(&r, &o);
-	nc[0] = fixture_call(&r, CALL);
-	entry = nc[0]->cost;
+	st[0] = fixture_call(&r, CALL);
+	entry = st[0]->cost;
 	pretend(entry, 6 * CR_MS); /* of 20 */
 	for (unsigned i = 0; i < 2; i++)
 		assert_true(takes_one_more(&r, &dear[i]));
@@ -205,7 +205,7 @@ static void what_calls_turn_out_not_to_need_is_for_others(void **state)
 	pretend(entry, 3 * CR_MS);
 	for (unsigned i = 1; i < 4; i++) {
 		assert_int_equal(booked(dear[0]), 6 * CR_MS);
-		assert_true(takes_one_more(&r, &nc[i]));
+		assert_true(takes_one_more(&r, &st[i]));
 	}
 	assert_int_equal(booked(dear[0]), 3 * CR_MS);
 	assert_int_equal(booked(dear[1]), 6 * CR_MS);
@@ -215,9 +215,9 @@ static void what_calls_turn_out_not_to_need_is_for_others(void **state)
 	pretend(entry, 4 * CR_MS);
 	assert_false(takes_one_more(&r, &none));
 	for (unsigned i = 1; i < 4; i++)
-		assert_int_equal(booked(nc[i]), 3 * CR_MS);
+		assert_int_equal(booked(st[i]), 3 * CR_MS);
 	for (unsigned i = 0; i < 4; i++)
-		fixture_end(&r, nc[i]);
+		fixture_end(&r, st[i]);
 	for (unsigned i = 0; i < 2; i++)
 		fixture_end(&r, dear[i]);
 	fixture_close(&r);

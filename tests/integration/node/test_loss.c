@@ -14,11 +14,11 @@ static const uint8_t silence[NB];
 /* Packets of which every one with a 1 in @came comes; one at a time, so that
  * none is lost otherwise. Returns how many come out; the last one's header is
  * in @last. */
-static unsigned pass(struct node_fixture *r, struct node_call *nc,
+static unsigned pass(struct node_fixture *r, struct node_stream *st,
 		     const char *came, unsigned concealed,
 		     struct rtp_packet *first, struct rtp_packet *last)
 {
-	struct fixture_sender s = fixture_sender(r, nc, NB);
+	struct fixture_sender s = fixture_sender(r, st, NB);
 	uint8_t buf[2048];
 	unsigned out = 0;
 
@@ -45,16 +45,16 @@ static unsigned pass(struct node_fixture *r, struct node_call *nc,
 static void losses_show_in_the_numbers(void **state)
 {
 	struct rtp_packet first, last;
-	struct node_call *nc;
+	struct node_stream *st;
 	struct node_fixture r;
 
 	fixture_open(&r, &(struct fixture_options){ 0 });
-	nc = fixture_call(&r, "{'in': {'codec': 'pcmu'}, "
+	st = fixture_call(&r, "{'in': {'codec': 'pcmu'}, "
 			      "'out': {'codec': 'pcma'}}");
-	assert_int_equal(pass(&r, nc, "1101100011", 0, &first, &last), 6);
+	assert_int_equal(pass(&r, st, "1101100011", 0, &first, &last), 6);
 	assert_int_equal((uint16_t)(last.seq - first.seq), 9);
 	assert_int_equal(last.ts - first.ts, 9 * NB);
-	fixture_end(&r, nc);
+	fixture_end(&r, st);
 	assert_int_equal(r.last.missing, 4);
 	assert_int_equal(r.last.done, 6);
 	assert_int_equal(r.last.packets_out, 6);
@@ -65,15 +65,15 @@ static void losses_show_in_the_numbers(void **state)
 static void losses_show_in_packets_of_the_output(void **state)
 {
 	struct rtp_packet first, last;
-	struct node_call *nc;
+	struct node_stream *st;
 	struct node_fixture r;
 
 	fixture_open(&r, &(struct fixture_options){ 0 });
-	nc = fixture_call(&r, "{'in': {'codec': 'pcmu'}, "
+	st = fixture_call(&r, "{'in': {'codec': 'pcmu'}, "
 			      "'out': {'codec': 'g723_1'}, 'ptime_ms': 30}");
-	assert_non_null(nc);
+	assert_non_null(st);
 	{
-		struct fixture_sender s = fixture_sender(&r, nc, 240);
+		struct fixture_sender s = fixture_sender(&r, st, 240);
 		static const uint8_t frame[240];
 		uint8_t buf[2048];
 
@@ -86,7 +86,7 @@ static void losses_show_in_packets_of_the_output(void **state)
 	}
 	assert_int_equal((uint16_t)(last.seq - first.seq), 3);
 	assert_int_equal(last.ts - first.ts, 3 * 240);
-	fixture_end(&r, nc);
+	fixture_end(&r, st);
 	assert_int_equal(r.last.missing, 2);
 	fixture_close(&r);
 }
@@ -94,24 +94,24 @@ static void losses_show_in_packets_of_the_output(void **state)
 static void losses_are_concealed_up_to_60_ms(void **state)
 {
 	struct rtp_packet first, last;
-	struct node_call *nc;
+	struct node_stream *st;
 	struct node_fixture r;
 
 	fixture_open(&r, &(struct fixture_options){ 0 });
-	nc = fixture_call(&r, "{'in': {'codec': 'pcmu', 'loss': 'conceal'}, "
+	st = fixture_call(&r, "{'in': {'codec': 'pcmu', 'loss': 'conceal'}, "
 			      "'out': {'codec': 'pcma'}}");
-	assert_int_equal(pass(&r, nc, "11011", 1, &first, &last), 5);
+	assert_int_equal(pass(&r, st, "11011", 1, &first, &last), 5);
 	assert_int_equal((uint16_t)(last.seq - first.seq), 4);
 	assert_int_equal(last.ts - first.ts, 4 * NB);
-	fixture_end(&r, nc);
+	fixture_end(&r, st);
 	assert_int_equal(r.last.missing, 1);
-	nc = fixture_call(&r, "{'in': {'codec': 'pcmu', 'loss': 'conceal'}, "
+	st = fixture_call(&r, "{'in': {'codec': 'pcmu', 'loss': 'conceal'}, "
 			      "'out': {'codec': 'pcma'}}");
 	/* of five, two show */
-	assert_int_equal(pass(&r, nc, "11000001", 3, &first, &last), 6);
+	assert_int_equal(pass(&r, st, "11000001", 3, &first, &last), 6);
 	assert_int_equal((uint16_t)(last.seq - first.seq), 7);
 	assert_int_equal(last.ts - first.ts, 7 * NB);
-	fixture_end(&r, nc);
+	fixture_end(&r, st);
 	assert_int_equal(r.last.missing, 5);
 	assert_int_equal(r.last.done, 3);
 	assert_int_equal(r.last.packets_out, 6);

@@ -19,7 +19,7 @@ static const uint8_t silence[NB] = { 0xff };
  * worker has none. */
 struct stage {
 	struct node_fixture rig;
-	struct node_call *sticky, *behind[CALLS];
+	struct node_stream *sticky, *behind[CALLS];
 	struct fixture_sender to_sticky, to[CALLS];
 	unsigned nsticky, nsent; /* frames sent to it, and to each other */
 	uint32_t ssrc[CALLS];	 /* of what comes back */
@@ -27,29 +27,29 @@ struct stage {
 	bool heard[CALLS];
 };
 
-static unsigned home(const struct node_call *nc)
+static unsigned home(const struct node_stream *st)
 {
-	return atomic_load(&node_call_transcoder(nc)->lt.core.home);
+	return atomic_load(&node_stream_transcoder(st)->lt.core.home);
 }
 
 /* Start calls until enough are at the worker of the sticky one; end others. */
 static void populate(struct stage *s)
 {
-	struct node_call *other[4 * CALLS];
+	struct node_stream *other[4 * CALLS];
 	unsigned n = 0, nothers = 0;
 
 	while (n < CALLS) {
-		struct node_call *nc =
+		struct node_stream *st =
 			fixture_call(&s->rig, "{'in': {'codec': 'pcmu'}, "
 					      "'out': {'codec': 'pcma'}}");
 
-		if (home(nc) == home(s->sticky)) {
-			s->to[n] = fixture_sender(&s->rig, nc, NB);
-			s->ssrc[n] = nc->stream->cfg.ssrc_out;
-			s->behind[n++] = nc;
+		if (home(st) == home(s->sticky)) {
+			s->to[n] = fixture_sender(&s->rig, st, NB);
+			s->ssrc[n] = st->stream->cfg.ssrc_out;
+			s->behind[n++] = st;
 		} else {
 			assert_in_range(nothers, 0, 4 * CALLS - 1);
-			other[nothers++] = nc;
+			other[nothers++] = st;
 		}
 	}
 	while (nothers--)
@@ -80,9 +80,9 @@ static void close_stage(struct stage *s)
 	fixture_close(&s->rig);
 }
 
-static void wait_received(const struct node_call *nc, unsigned n)
+static void wait_received(const struct node_stream *st, unsigned n)
 {
-	while (atomic_load(&nc->stream->count.packets_in) < n)
+	while (atomic_load(&st->stream->count.packets_in) < n)
 		(void)sched_yield();
 }
 
@@ -132,7 +132,8 @@ static void wait_entered(unsigned n)
 static bool all_wait(const struct stage *s)
 {
 	for (unsigned i = 0; i < CALLS; i++)
-		if (atomic_load(&node_call_transcoder(s->behind[i])->pending) !=
+		if (atomic_load(
+			    &node_stream_transcoder(s->behind[i])->pending) !=
 		    1)
 			return false;
 	return true;
@@ -141,7 +142,7 @@ static bool all_wait(const struct stage *s)
 static bool none_waits(const struct stage *s)
 {
 	for (unsigned i = 0; i < CALLS; i++)
-		if (atomic_load(&node_call_transcoder(s->behind[i])->pending))
+		if (atomic_load(&node_stream_transcoder(s->behind[i])->pending))
 			return false;
 	return true;
 }
@@ -255,7 +256,7 @@ static void who_goes_has_its_packets_sent(void **state)
 	for (unsigned i = 1; i < CALLS; i++)
 		assert_int_equal(
 			atomic_load(
-				&node_call_transcoder(s.behind[i])->pending),
+				&node_stream_transcoder(s.behind[i])->pending),
 			0);
 	hear(&s, 1);
 	atomic_store(&sticky_held, false);
@@ -268,12 +269,12 @@ static void who_goes_has_its_packets_sent(void **state)
 static cr_ns longest_frame(const struct stage *s)
 {
 	cr_ns most =
-		cr_task_worst(&node_call_transcoder(s->sticky)->lt.core.task);
+		cr_task_worst(&node_stream_transcoder(s->sticky)->lt.core.task);
 
 	for (unsigned i = 0; i < CALLS; i++)
-		most = cr_ns_max(
-			most, cr_task_worst(&node_call_transcoder(s->behind[i])
-						     ->lt.core.task));
+		most = cr_ns_max(most, cr_task_worst(&node_stream_transcoder(
+							      s->behind[i])
+							      ->lt.core.task));
 	return most;
 }
 
@@ -283,10 +284,10 @@ static int demand(struct stage *s, unsigned i, struct cr_err *e)
 {
 	struct stream_cfg to = s->behind[i]->stream->cfg;
 	cr_ns cost = cr_task_demand(
-		&node_call_transcoder(s->behind[i])->lt.core.task);
+		&node_stream_transcoder(s->behind[i])->lt.core.task);
 
 	to.terms.deadline = 3 * cost / 2 + longest_frame(s);
-	return node_call_change(s->behind[i], &to, false, e);
+	return node_stream_change(s->behind[i], &to, false, e);
 }
 
 static void a_change_lets_them_leave_first(void **state)

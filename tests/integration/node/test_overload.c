@@ -29,7 +29,7 @@ static const uint8_t silence[NB] = { 0xff };
 
 struct crowd {
 	struct node_fixture rig;
-	struct node_call *call[CALLS];
+	struct node_stream *call[CALLS];
 	struct fixture_sender sender[CALLS];
 	unsigned sent[CALLS];
 };
@@ -39,10 +39,10 @@ static unsigned long long get(const atomic_ullong *counter)
 	return atomic_load_explicit(counter, memory_order_relaxed);
 }
 
-static unsigned long long lost(const struct node_call *nc)
+static unsigned long long lost(const struct node_stream *st)
 {
-	return get(&nc->stream->count.overwritten) +
-	       get(&nc->stream->count.expired);
+	return get(&st->stream->count.overwritten) +
+	       get(&st->stream->count.expired);
 }
 
 static void open_crowd(struct crowd *c, const char *scheduler, cr_ns max_age,

@@ -40,7 +40,7 @@ static void encode_through(struct node_fixture *r, int mode, const char *name,
 {
 	struct speech_reader reader;
 	struct fixture_sender s;
-	struct node_call *nc;
+	struct node_stream *st;
 	void *lib = Encoder_Interface_init(0);
 	char json[200];
 
@@ -48,8 +48,8 @@ static void encode_through(struct node_fixture *r, int mode, const char *name,
 		       "{'in': {'codec': 'pcmu'}, 'out': {'codec': 'amr', "
 		       "'mode': '%s', 'octet_align': true}}",
 		       name);
-	nc = fixture_call(r, json);
-	s = fixture_sender(r, nc, NB);
+	st = fixture_call(r, json);
+	s = fixture_sender(r, st, NB);
 	speech_reader_init(&reader, recordings(8000), 7, (uint64_t)call);
 	for (unsigned i = 0; i < FRAMES; i++) {
 		struct cr_frame frame;
@@ -67,13 +67,13 @@ static void encode_through(struct node_fixture *r, int mode, const char *name,
 		assert_int_equal(p.payload_bytes, bytes + 1);
 		assert_int_equal(p.payload[0], 0xf0);
 		assert_memory_equal(p.payload + 1, expect, (size_t)bytes);
-		assert_int_equal(p.ts, nc->stream->cfg.ts_out + i * NB);
-		assert_int_equal(p.ssrc, nc->stream->cfg.ssrc_out);
+		assert_int_equal(p.ts, st->stream->cfg.ts_out + i * NB);
+		assert_int_equal(p.ssrc, st->stream->cfg.ssrc_out);
 		assert_int_equal(p.seq,
-				 (uint16_t)(nc->stream->cfg.seq_out + i));
+				 (uint16_t)(st->stream->cfg.seq_out + i));
 	}
 	Encoder_Interface_exit(lib);
-	fixture_end(r, nc);
+	fixture_end(r, st);
 	assert_int_equal(r->last.done, FRAMES);
 	assert_int_equal(r->last.packets_out, FRAMES);
 	assert_int_equal(r->last.overwritten, 0);
@@ -99,15 +99,15 @@ static void amr_decoding_equals_the_librarys(void **state)
 	void *ulaw;
 	struct speech_reader reader;
 	struct fixture_sender s;
-	struct node_call *nc;
+	struct node_stream *st;
 	struct node_fixture r;
 
 	assert_int_equal(pcmu->encoder_open(&ulaw, &cfg, NULL), 0);
 	speech_reader_init(&reader, recordings(8000), 7, 99);
 	fixture_open(&r, &(struct fixture_options){ 0 });
-	nc = fixture_call(&r, "{'in': {'codec': 'amr', 'octet_align': true}, "
+	st = fixture_call(&r, "{'in': {'codec': 'amr', 'octet_align': true}, "
 			      "'out': {'codec': 'pcmu'}}");
-	s = fixture_sender(&r, nc, NB);
+	s = fixture_sender(&r, st, NB);
 	for (unsigned i = 0; i < FRAMES; i++) {
 		uint8_t payload[64] = { 0xf0 }, buf[2048];
 		struct cr_frame expect;
@@ -135,15 +135,15 @@ static void frames_are_cut_anew_for_other_frame_lengths(void **state)
 {
 	static const uint8_t silence[NB] = { 0xff };
 	struct fixture_sender s;
-	struct node_call *nc;
+	struct node_stream *st;
 	struct node_fixture r;
 
 	if (!cr_codec_find("g723_1"))
 		skip();
 	fixture_open(&r, &(struct fixture_options){ 0 });
-	nc = fixture_call(&r, "{'in': {'codec': 'pcmu'}, 'ptime_ms': 20, "
+	st = fixture_call(&r, "{'in': {'codec': 'pcmu'}, 'ptime_ms': 20, "
 			      "'out': {'codec': 'g723_1'}}");
-	s = fixture_sender(&r, nc, NB);
+	s = fixture_sender(&r, st, NB);
 	for (unsigned i = 0; i < 12; i++) {
 		uint8_t buf[2048];
 		struct rtp_packet p;
@@ -153,10 +153,10 @@ static void frames_are_cut_anew_for_other_frame_lengths(void **state)
 			continue; /* 160 of 240 samples */
 		assert_true(fixture_receive(&r, buf, &p));
 		assert_int_equal(p.payload_bytes, 24);
-		assert_int_equal(p.ts - nc->stream->cfg.ts_out,
+		assert_int_equal(p.ts - st->stream->cfg.ts_out,
 				 (i / 3 * 2 + i % 3 - 1) * 240);
 	}
-	fixture_end(&r, nc);
+	fixture_end(&r, st);
 	assert_int_equal(r.last.done, 12);
 	assert_int_equal(r.last.packets_out, 8);
 	fixture_close(&r);
@@ -166,14 +166,14 @@ static void rates_convert_and_clocks_follow(void **state)
 {
 	static const uint8_t silence[NB] = { 0xff };
 	struct fixture_sender s;
-	struct node_call *nc;
+	struct node_stream *st;
 	struct node_fixture r;
 
 	fixture_open(&r, &(struct fixture_options){ 0 });
-	nc = fixture_call(&r,
+	st = fixture_call(&r,
 			  "{'in': {'codec': 'pcmu'}, 'out': {'codec': "
 			  "'amr-wb', 'mode': '12.65', 'octet_align': true}}");
-	s = fixture_sender(&r, nc, NB);
+	s = fixture_sender(&r, st, NB);
 	for (unsigned i = 0; i < 10; i++) {
 		uint8_t buf[2048];
 		struct rtp_packet p;
@@ -181,7 +181,7 @@ static void rates_convert_and_clocks_follow(void **state)
 		fixture_send(&s, silence, NB);
 		assert_true(fixture_receive(&r, buf, &p));
 		assert_int_equal(p.payload_bytes, 34); /* RFC 4867 12.65 */
-		assert_int_equal(p.ts - nc->stream->cfg.ts_out, i * 320);
+		assert_int_equal(p.ts - st->stream->cfg.ts_out, i * 320);
 	}
 	fixture_close(&r);
 }
@@ -191,22 +191,22 @@ static void silence_on_the_wire_keeps_its_place(void **state)
 {
 	static const uint8_t silence[NB] = { 0xff };
 	struct fixture_sender s;
-	struct node_call *nc;
+	struct node_stream *st;
 	struct node_fixture r;
 	uint8_t buf[2048];
 	struct rtp_packet p;
 
 	fixture_open(&r, &(struct fixture_options){ 0 });
-	nc = fixture_call(
+	st = fixture_call(
 		&r, "{'in': {'codec': 'pcmu'}, 'out': {'codec': 'pcma'}}");
-	s = fixture_sender(&r, nc, NB);
+	s = fixture_sender(&r, st, NB);
 	fixture_send(&s, silence, NB);
 	assert_true(fixture_receive(&r, buf, &p));
 	s.next.ts += 50 * NB;
 	s.next.marker = true;
 	fixture_send(&s, silence, NB);
 	assert_true(fixture_receive(&r, buf, &p));
-	assert_int_equal(p.ts - nc->stream->cfg.ts_out, 51 * NB);
+	assert_int_equal(p.ts - st->stream->cfg.ts_out, 51 * NB);
 	assert_true(p.marker);
 	fixture_close(&r);
 }

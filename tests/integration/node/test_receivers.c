@@ -38,7 +38,7 @@ int __wrap_setsockopt(int fd, int level, int name, const void *value,
 static const uint8_t silence[NB] = { 0xff };
 
 struct load {
-	struct node_call *call[CALLS];
+	struct node_stream *call[CALLS];
 	struct fixture_sender sender[CALLS];
 	unsigned came[CALLS]; /* packets that came back */
 };
@@ -61,7 +61,7 @@ static unsigned long long figure(struct node_fixture *r, unsigned receiver,
 
 static const struct stream_cfg *settings(unsigned i)
 {
-	return node_call_settings(load.call[i]);
+	return node_stream_settings(load.call[i]);
 }
 
 /* Every fourth one brings its SSRC. */
@@ -173,14 +173,14 @@ static void own_ports_are_dealt_out_evenly(void **state)
 	/* all that one has end; the next calls are its */
 	for (unsigned i = 0; i < CALLS; i++)
 		if (settings(i)->receiver == 1)
-			node_call_stop(load.call[i], NODE_END_STOPPED, NULL);
+			node_stream_stop(load.call[i], NODE_END_STOPPED, NULL);
 	assert_int_equal(figure(&r, 1, "calls"), 0);
 	for (unsigned i = 0; i < CALLS / RECEIVERS; i++) {
-		struct node_call *nc = fixture_call(
+		struct node_stream *st = fixture_call(
 			&r, "{'in': {'codec': 'pcmu'}, 'port': 'own', "
 			    "'out': {'codec': 'pcma'}}");
 
-		assert_int_equal(node_call_settings(nc)->receiver, 1);
+		assert_int_equal(node_stream_settings(st)->receiver, 1);
 	}
 	fixture_close(&r);
 }
@@ -294,11 +294,11 @@ static void terms_change_under_load(void **state)
 						    .scheduler = "edf" });
 	traffic_begin(&t, &r, 30);
 	for (unsigned round = 0; round < 60; round++) {
-		struct node_call *nc = t.call[round % 30];
-		struct stream_cfg to = node_call_cfg(nc);
+		struct node_stream *st = t.call[round % 30];
+		struct stream_cfg to = node_stream_cfg(st);
 
 		to.terms.deadline = (10 + round % 7) * CR_MS;
-		if (node_call_change(nc, &to, false, &e))
+		if (node_stream_change(st, &to, false, &e))
 			fail_msg("%s", e.text);
 		traffic_flows(&t, 30);
 	}

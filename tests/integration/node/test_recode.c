@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Conversations of a real node whose parties change their codecs in mid-call:
- * each packet comes out once, in the codec of that moment, with the next
- * sequence number and a later timestamp. What is refused changes nothing.
+ * Calls of two streams of a real node whose parties change their codecs in
+ * mid-call: each packet comes out once, in the codec of that moment, with the
+ * next sequence number and a later timestamp. What is refused changes nothing.
  */
 #include "cmocka_cr.h"
 
@@ -18,8 +18,8 @@ enum { PACKETS = 12 };
 
 /* All that both streams need. */
 /* Start one from JSON in which single quotes stand for double ones. */
-static int start(struct node_fixture *r, const char *json,
-		 struct conversation **c, struct cr_err *e)
+static int start(struct node_fixture *r, const char *json, struct node_call **c,
+		 struct cr_err *e)
 {
 	struct node_cost_wait lacks;
 	struct call_spec spec;
@@ -33,15 +33,15 @@ static int start(struct node_fixture *r, const char *json,
 	params = json_loads(text, 0, NULL);
 	assert_non_null(params);
 	err = call_params(&spec, params, e);
-	while (!err && (err = conversation_start(r->node, &spec, &lacks, c,
-						 e)) == -EAGAIN)
+	while (!err &&
+	       (err = node_call_start(r->node, &spec, &lacks, c, e)) == -EAGAIN)
 		err = fixture_know(r, &lacks, e);
 	json_decref(params);
 	return err;
 }
 
 /* Party @i speaks @codec from now on; when what it costs is known. */
-static int takes(struct node_fixture *r, struct conversation *c, unsigned i,
+static int takes(struct node_fixture *r, struct node_call *c, unsigned i,
 		 const struct codec_use *how, struct cr_err *e)
 {
 	struct node_cost_wait lacks;
@@ -51,12 +51,12 @@ static int takes(struct node_fixture *r, struct conversation *c, unsigned i,
 	for (unsigned k = 0; k < 2; k++)
 		field_defaults(party_change_fields, &to[k]);
 	to[i].side = *how;
-	while ((err = conversation_change(c, to, &lacks, e)) == -EAGAIN)
+	while ((err = node_call_change(c, to, &lacks, e)) == -EAGAIN)
 		assert_int_equal(fixture_know(r, &lacks, e), 0);
 	return err;
 }
 
-static int speaks(struct node_fixture *r, struct conversation *c, unsigned i,
+static int speaks(struct node_fixture *r, struct node_call *c, unsigned i,
 		  const char *codec, int pt, struct cr_err *e)
 {
 	struct codec_use how = { 0 };
@@ -151,27 +151,27 @@ static bool has_no_calls(void *arg)
 {
 	const struct node_fixture *r = arg;
 
-	return !r->node->ncalls && RB_EMPTY(&r->node->conversations);
+	return !r->node->ncalls && RB_EMPTY(&r->node->node_calls);
 }
 
-static void end(struct node_fixture *r, struct conversation *c)
+static void end(struct node_fixture *r, struct node_call *c)
 {
-	conversation_stop(c, NODE_END_STOPPED, NULL);
+	node_call_stop(c, NODE_END_STOPPED, NULL);
 	assert_true(fixture_wait(r, has_no_calls, r));
 	fixture_close(r);
 }
 
 static bool was_heard(void *arg)
 {
-	struct node_call_info info;
+	struct node_stream_info info;
 
-	node_call_info(arg, &info);
+	node_stream_info(arg, &info);
 	return info.count.packets_in > 0;
 }
 
 /* Its endpoint knows where it is, before anybody speaks to it. */
 static void introduce(struct node_fixture *r, struct fixture_sender *s,
-		      struct node_call *stream)
+		      struct node_stream *stream)
 {
 	fixture_send(s, "hello", 5);
 	assert_true(fixture_wait(r, was_heard, stream));
@@ -188,7 +188,7 @@ static void codecs_change_and_no_frame_is_lost(void **state)
 			{ "amr-wb", 98 }, { "amr", 99 },  { "pcmu", 0 } };
 	const struct fixture_options o = { .workers = 2 };
 	struct fixture_sender a, b;
-	struct conversation *c;
+	struct node_call *c;
 	struct line at_a = { 0 }, at_b = { 0 };
 	struct cr_err e = { "" };
 	struct node_fixture r;
@@ -199,10 +199,10 @@ static void codecs_change_and_no_frame_is_lost(void **state)
 			       "'b': {'codec': 'pcma'}}",
 			       &c, &e),
 			 0);
-	a = fixture_sender(&r, conversation_stream(c, 0), 160);
-	b = fixture_sender(&r, conversation_stream(c, 1), 160);
+	a = fixture_sender(&r, node_call_stream(c, 0), 160);
+	b = fixture_sender(&r, node_call_stream(c, 1), 160);
 	/* B is known; A is not: it hears nothing */
-	introduce(&r, &b, conversation_stream(c, 1));
+	introduce(&r, &b, node_call_stream(c, 1));
 	says(&r, &a, "pcmu", 0, &at_b, 8);
 	says(&r, &b, "pcma", 8, &at_a, 0);
 	for (unsigned i = 0; i < sizeof(through) / sizeof(*through); i++) {
@@ -229,7 +229,7 @@ static void what_may_come_is_told_by_its_type(void **state)
 {
 	const struct fixture_options o = { .workers = 1 };
 	struct fixture_sender a, b;
-	struct conversation *c;
+	struct node_call *c;
 	struct line at_b = { 0 }, at_a = { 0 };
 	struct cr_err e = { "" };
 	struct node_fixture r;
@@ -242,9 +242,9 @@ static void what_may_come_is_told_by_its_type(void **state)
 			       "'b': {'codec': 'pcma'}}",
 			       &c, &e),
 			 0);
-	a = fixture_sender(&r, conversation_stream(c, 0), 160);
-	b = fixture_sender(&r, conversation_stream(c, 1), 160);
-	introduce(&r, &b, conversation_stream(c, 1));
+	a = fixture_sender(&r, node_call_stream(c, 0), 160);
+	b = fixture_sender(&r, node_call_stream(c, 1), 160);
+	introduce(&r, &b, node_call_stream(c, 1));
 	for (unsigned i = 0; i < 4; i++) {
 		says(&r, &a, "opus", 111, &at_b, 8);
 		says(&r, &a, "pcmu", 0, &at_b, 8);
@@ -261,7 +261,7 @@ static void what_is_refused_leaves_all_as_it_was(void **state)
 					   .workers = 1,
 					   .admission = true };
 	struct fixture_sender a, b;
-	struct conversation *c;
+	struct node_call *c;
 	struct line at_b = { 0 }, at_a = { 0 };
 	struct stream_cfg before[2], after[2];
 	struct codec_use how = { 0 };
@@ -274,11 +274,11 @@ static void what_is_refused_leaves_all_as_it_was(void **state)
 			       "'pcma'}, 'class': 'hard'}",
 			       &c, &e),
 			 0);
-	a = fixture_sender(&r, conversation_stream(c, 0), 160);
-	b = fixture_sender(&r, conversation_stream(c, 1), 160);
-	introduce(&r, &b, conversation_stream(c, 1));
+	a = fixture_sender(&r, node_call_stream(c, 0), 160);
+	b = fixture_sender(&r, node_call_stream(c, 1), 160);
+	introduce(&r, &b, node_call_stream(c, 1));
 	for (unsigned i = 0; i < 2; i++)
-		before[i] = node_call_cfg(conversation_stream(c, i));
+		before[i] = node_stream_cfg(node_call_stream(c, i));
 	assert_int_equal(speaks(&r, c, 0, "g723_1", -1, &e), -EINVAL);
 	assert_non_null(strstr(e.text, "ptime: g723_1"));
 	assert_int_equal(speaks(&r, c, 0, "nothing", -1, &e), -EINVAL);
@@ -289,7 +289,7 @@ static void what_is_refused_leaves_all_as_it_was(void **state)
 	assert_int_equal(takes(&r, c, 0, &how, &e), -ENOSPC);
 	assert_non_null(strstr(e.text, "no-capacity"));
 	for (unsigned i = 0; i < 2; i++) {
-		after[i] = node_call_cfg(conversation_stream(c, i));
+		after[i] = node_stream_cfg(node_call_stream(c, i));
 		assert_ptr_equal(after[i].media.in.codec,
 				 before[i].media.in.codec);
 		assert_ptr_equal(after[i].media.out.codec,
@@ -313,11 +313,11 @@ static void what_is_cancelled_leaves_all_as_it_was(void **state)
 		const bool relays = i;
 		const int pt = relays ? 0 : 8;
 		struct endpoint_spec to[2] = { 0 };
-		struct conversation_change *change;
+		struct node_call_change *change;
 		struct node_cost_wait lacks;
 		struct line at_a = { 0 }, at_b = { 0 };
 		struct fixture_sender a, b;
-		struct conversation *c;
+		struct node_call *c;
 		struct cr_err e = { "" };
 		struct node_fixture r;
 		char json[80];
@@ -327,10 +327,10 @@ static void what_is_cancelled_leaves_all_as_it_was(void **state)
 			       b_speaks[i]);
 		fixture_open(&r, &o);
 		assert_int_equal(start(&r, json, &c, &e), 0);
-		assert_int_equal(conversation_relays(c), relays);
-		a = fixture_sender(&r, conversation_stream(c, 0), 160);
-		b = fixture_sender(&r, conversation_stream(c, 1), 160);
-		introduce(&r, &b, conversation_stream(c, 1));
+		assert_int_equal(node_call_relays(c), relays);
+		a = fixture_sender(&r, node_call_stream(c, 0), 160);
+		b = fixture_sender(&r, node_call_stream(c, 1), 160);
+		introduce(&r, &b, node_call_stream(c, 1));
 		for (unsigned k = 0; k < 2; k++)
 			field_defaults(party_change_fields, &to[k]);
 		field_defaults(call_side_fields, &to[0].side);
@@ -339,13 +339,13 @@ static void what_is_cancelled_leaves_all_as_it_was(void **state)
 		for (unsigned k = 0; k < 2; k++) {
 			int err;
 
-			while ((err = conversation_prepare(
-					c, to, &lacks, &change, &e)) == -EAGAIN)
+			while ((err = node_call_prepare(c, to, &lacks, &change,
+							&e)) == -EAGAIN)
 				assert_int_equal(fixture_know(&r, &lacks, &e),
 						 0);
 			assert_int_equal(err, 0);
-			conversation_cancel(change);
-			assert_int_equal(conversation_relays(c), relays);
+			node_call_cancel(change);
+			assert_int_equal(node_call_relays(c), relays);
 			says(&r, &a, "pcmu", 0, &at_b, pt);
 			says(&r, &b, b_speaks[i], pt, &at_a, 0);
 		}
@@ -414,7 +414,7 @@ static void a_flood_of_changes(void **state)
 		       { "l16", 96 }, { "amr", 97 }, { "opus", 98 } };
 	const struct fixture_options o = { .workers = 2, .ring_frames = 64 };
 	struct flood f = { .go = true };
-	struct conversation *c;
+	struct node_call *c;
 	struct node_stats stats;
 	struct cr_err e = { "" };
 	pthread_t thread;
@@ -429,7 +429,7 @@ static void a_flood_of_changes(void **state)
 			 0);
 	f.rig = &r;
 	for (unsigned i = 0; i < 2; i++)
-		f.s[i] = fixture_sender(&r, conversation_stream(c, i), 160);
+		f.s[i] = fixture_sender(&r, node_call_stream(c, i), 160);
 	assert_int_equal(pthread_create(&thread, NULL, flood, &f), 0);
 	for (; atomic_load(&f.go); changes++) {
 		unsigned k = changes * 7 % 6;
@@ -442,7 +442,7 @@ static void a_flood_of_changes(void **state)
 	}
 	assert_int_equal(pthread_join(thread, NULL), 0);
 	assert_true(fixture_wait(&r, is_idle, &r));
-	conversation_stop(c, NODE_END_STOPPED, NULL);
+	node_call_stop(c, NODE_END_STOPPED, NULL);
 	assert_true(fixture_wait(&r, has_no_calls, &r));
 	node_stats(r.node, &stats);
 	assert_int_equal(stats.rx.packets + stats.totals.port_drops +

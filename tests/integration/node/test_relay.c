@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Conversations whose parties speak the same: packets go on as they came, and
- * no worker hears of it.
+ * Calls of two streams whose parties speak the same: packets go on as they
+ * came, and no worker hears of it.
  */
 #include "cmocka_cr.h"
 
@@ -62,10 +62,10 @@ static void what_is_the_same_is_relayed(void **state)
 
 	fixture_open(&r, &o);
 	for (unsigned i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
-		struct conversation *c = talk_start(&r, row[i].json);
+		struct node_call *c = talk_start(&r, row[i].json);
 
-		if (conversation_relays(c) != row[i].relays)
-			fail_msg("%s: %d", row[i].json, conversation_relays(c));
+		if (node_call_relays(c) != row[i].relays)
+			fail_msg("%s: %d", row[i].json, node_call_relays(c));
 		node_stats(r.node, &stats);
 		assert_int_equal(stats.calls, 2);
 		assert_int_equal(stats.relays, row[i].relays ? 2 : 0);
@@ -86,8 +86,8 @@ static void no_worker_hears_of_it(void **state)
 					   .scheduler = "edf",
 					   .admission = true,
 					   .receivers = 1 };
-	struct conversation *c;
-	struct node_call_info info;
+	struct node_call *c;
+	struct node_stream_info info;
 	struct node_stats stats;
 	struct cr_err e = { "" };
 	struct node_fixture r;
@@ -100,7 +100,7 @@ static void no_worker_hears_of_it(void **state)
 	assert_true(stats.load == 0);
 	assert_int_equal(stats.receivers[0].calls, 2);
 	assert_int_equal(stats.calls_started, 2);
-	node_call_info(conversation_stream(c, 0), &info);
+	node_stream_info(node_call_stream(c, 0), &info);
 	assert_true(info.relay);
 	assert_string_equal(info.transcoding, "relay");
 	assert_int_equal(info.pair, info.id + 1);
@@ -116,17 +116,17 @@ static void no_worker_hears_of_it(void **state)
 static void its_terms_do_not_change(void **state)
 {
 	const struct fixture_options o = { .workers = 1 };
-	struct conversation *c;
-	struct node_call *nc;
+	struct node_call *c;
+	struct node_stream *st;
 	struct stream_cfg to;
 	struct cr_err e = { "" };
 	struct node_fixture r;
 
 	fixture_open(&r, &o);
 	c = talk_start(&r, A_AND_B("{'codec': 'amr'}", "{'codec': 'amr'}", ""));
-	nc = conversation_stream(c, 0);
-	to = node_call_cfg(nc);
-	assert_int_equal(node_call_change(nc, &to, true, &e), -EINVAL);
+	st = node_call_stream(c, 0);
+	to = node_stream_cfg(st);
+	assert_int_equal(node_stream_change(st, &to, true, &e), -EINVAL);
 	assert_non_null(strstr(e.text, "is relayed"));
 	talk_stop(&r, c);
 	fixture_close(&r);
@@ -160,7 +160,7 @@ static void packets_go_on_as_they_came(void **state)
 {
 	const struct fixture_options o = { .workers = 1 };
 	uint8_t sent[2048], heard[2048];
-	struct conversation *c;
+	struct node_call *c;
 	struct talker p[2];
 	struct node_fixture r;
 
@@ -192,7 +192,7 @@ static void disorder_is_passed_on(void **state)
 {
 	static const uint16_t order[] = { 5, 4, 4, 9, 6, 5, 30000, 7 };
 	const struct fixture_options o = { .workers = 1 };
-	struct conversation *c;
+	struct node_call *c;
 	struct talker p[2];
 	struct rtp_packet h;
 	uint8_t buf[2048];
@@ -242,7 +242,7 @@ static void other_types_need_one_numbering(void **state)
 
 	fixture_open(&r, &o);
 	for (unsigned i = 0; i < 2; i++) {
-		struct conversation *c = talk_start(&r, row[i].json);
+		struct node_call *c = talk_start(&r, row[i].json);
 		const uint8_t type[] = { 101, 127, 13 };
 		struct talker p[2];
 		struct rtp_packet h;
@@ -286,7 +286,7 @@ static void named_types_are_mapped(void **state)
 	static const uint8_t type[2][3] = { { 96, 101, 110 },
 					    { 110, 96, 101 } };
 	const struct fixture_options o = { .workers = 1 };
-	struct conversation *c;
+	struct node_call *c;
 	struct talker p[2];
 	struct rtp_packet h;
 	uint8_t buf[2048];
@@ -294,10 +294,10 @@ static void named_types_are_mapped(void **state)
 
 	fixture_open(&r, &o);
 	c = talk_start(&r, CROSSED(", 'jitter': 'fixed'"));
-	assert_false(conversation_relays(c));
+	assert_false(node_call_relays(c));
 	talk_stop(&r, c);
 	c = talk_start(&r, CROSSED(""));
-	assert_true(conversation_relays(c));
+	assert_true(node_call_relays(c));
 	p[0] = talker(c, 0, 101); /* an event is the first that is heard */
 	p[1] = talker(c, 1, 110);
 	talkers_introduce(c, p);

@@ -22,7 +22,7 @@ static void a_change_of_address_loses_nothing(void **state)
 	const struct fixture_options o = { .workers = 1 };
 	struct node_cost_wait lacks;
 	struct endpoint_spec to[2] = { 0 };
-	struct conversation *c;
+	struct node_call *c;
 	struct talker p[2], other;
 	uint8_t buf[2048];
 	unsigned heard = 0;
@@ -38,14 +38,14 @@ static void a_change_of_address_loses_nothing(void **state)
 	other = talker(c, 1, 0);
 	talkers_introduce(c, p);
 	to[1].address = p[1].at; /* signalling knew it all the time */
-	assert_int_equal(conversation_change(c, to, &lacks, &e), 0);
+	assert_int_equal(node_call_change(c, to, &lacks, &e), 0);
 	for (unsigned i = 0; i < MOVES; i++) {
 		const struct talker *now = i % 2 ? &p[1] : &other;
 
 		for (unsigned k = 0; k < BETWEEN; k++)
 			talker_speak(&p[0], 1);
 		to[1].address = now->at;
-		assert_int_equal(conversation_change(c, to, &lacks, &e), 0);
+		assert_int_equal(node_call_change(c, to, &lacks, &e), 0);
 		talker_speak(&p[0], 2);
 		do /* the last one comes to the new address */
 			assert_true(talker_hear(now, buf) > 0);
@@ -69,7 +69,7 @@ static void sprayers_take_nothing_over(void **state)
 {
 	const struct fixture_options o = { .workers = 1 };
 	struct talker p[2], evil[SPRAYERS];
-	struct conversation *c;
+	struct node_call *c;
 	struct node_stats stats;
 	struct rtp_packet h;
 	uint8_t buf[2048];
@@ -117,7 +117,7 @@ static void sprayers_take_nothing_over(void **state)
 static void nowhere_is_counted(void **state)
 {
 	const struct fixture_options o = { .workers = 1 };
-	struct conversation *c;
+	struct node_call *c;
 	struct node_stats stats;
 	struct talker p[2];
 	struct node_fixture r;
@@ -142,7 +142,7 @@ static void nowhere_is_counted(void **state)
 static void what_the_socket_refuses_is_counted(void **state)
 {
 	const struct fixture_options o = { .workers = 1 };
-	struct conversation *c;
+	struct node_call *c;
 	struct node_stats stats;
 	struct talker p;
 	struct node_fixture r;
@@ -179,12 +179,12 @@ static void packets_at_the_end_count_once(void **state)
 
 	fixture_open(&r, &o);
 	for (unsigned i = 0; i < ROUNDS; i++) {
-		struct conversation *c = talk_start(&r, BOTH_PCMU);
+		struct node_call *c = talk_start(&r, BOTH_PCMU);
 		struct talker p[2] = { talker(c, 0, 0), talker(c, 1, 0) };
 
 		for (unsigned n = 0; n < 2 * FRAMES; n++)
 			talker_speak(&p[n % 2], 1);
-		conversation_stop(c, NODE_END_STOPPED, NULL);
+		node_call_stop(c, NODE_END_STOPPED, NULL);
 		for (unsigned n = 0; n < 2 * FRAMES; n++)
 			talker_speak(&p[n % 2], 1);
 		assert_true(fixture_wait(&r, talk_is_over, &r));

@@ -73,7 +73,7 @@ static void sleep_until(cr_ns t)
 
 /* Calls of unequal cost, in all three quarters of a worker, each at its own
  * point of the 20 ms, in bunches so that there is something to choose. */
-static void play(struct node_fixture *r, struct node_call *const *calls)
+static void play(struct node_fixture *r, struct node_stream *const *calls)
 {
 	static const uint8_t silence[NB] = { 0xff };
 	struct fixture_sender s[CALLS];
@@ -94,7 +94,7 @@ static void play(struct node_fixture *r, struct node_call *const *calls)
 static void live(struct seen *s, const char *scheduler)
 {
 	char path[SCRATCH_MAX], json[256];
-	struct node_call *calls[CALLS];
+	struct node_stream *calls[CALLS];
 	struct cr_err e = { "" };
 	struct node_fixture r;
 
@@ -111,7 +111,7 @@ static void live(struct seen *s, const char *scheduler)
 			       "'spin', 'spin': '%uus'}, 'deadline': '%ums'}",
 			       200 + 40 * c, 5 + 13 * c % 40);
 		calls[c] = fixture_call(&r, json);
-		s->task[c] = node_call_transcoder(calls[c])->lt.core.task;
+		s->task[c] = node_stream_transcoder(calls[c])->lt.core.task;
 	}
 	play(&r, calls);
 	for (unsigned c = 0; c < CALLS; c++) {

@@ -45,7 +45,7 @@ static void assert_far_is_known(struct phones *t)
 {
 	struct node_stats stats;
 	struct endpoint_rtcp_info i;
-	struct node_call_info info;
+	struct node_stream_info info;
 
 	assert_true(fixture_wait(&t->rig, far_reported, t));
 	i = phones_rtcp(t, 0);
@@ -56,9 +56,9 @@ static void assert_far_is_known(struct phones *t)
 	assert_int_equal(i.round_trips, 1);
 	assert_true(i.rtt >= 0 && i.rtt == i.rtt_min && i.rtt == i.rtt_max);
 	/* the stream to A, which is B's, has that, too, and A's has not */
-	node_call_info(conversation_stream(t->c, 1), &info);
+	node_stream_info(node_call_stream(t->c, 1), &info);
 	assert_int_equal(info.rtcp.is->lost_total, 7);
-	node_call_info(conversation_stream(t->c, 0), &info);
+	node_stream_info(node_call_stream(t->c, 0), &info);
 	assert_int_equal(info.rtcp.is->reports, 0);
 	node_stats(t->rig.node, &stats);
 	assert_int_equal(stats.rtcp.reports, 1);
@@ -197,7 +197,7 @@ static void without_it_rtcp_is_counted_only(void **state)
 	phones_send(&t, t.phone[0].at.rtp, data, build_report(&t, 0, data),
 		    t.phone[0].endpoint, false);
 	assert_true(fixture_wait(&t.rig, all_counted, &t));
-	conversation_party(t.c, 0, &info);
+	node_call_party(t.c, 0, &info);
 	assert_null(info.rtcp.is);
 	node_stats(t.rig.node, &s);
 	assert_int_equal(s.rx.rtcp, 1);
@@ -292,7 +292,7 @@ static void what_a_closed_port_had_is_counted(void **state)
 
 	begin(&t, NULL);
 	n = build_report(&t, 0, data);
-	conversation_stop(t.c, NODE_END_STOPPED, NULL);
+	node_call_stop(t.c, NODE_END_STOPPED, NULL);
 	for (unsigned i = 0; i < FLOOD; i++)
 		phones_send(&t, t.phone[0].at.rtcp, data, n,
 			    t.phone[0].endpoint, true);
@@ -312,7 +312,7 @@ static void a_relay_reports_for_who_is_relayed(void **state)
 	struct said s;
 
 	phones_open(&t, NULL, "pcmu");
-	assert_true(conversation_relays(t.c));
+	assert_true(node_call_relays(t.c));
 	t.phone[1].next.ssrc = 0xb;
 	phones_say(&t, 1, 2);
 	phones_say(&t, 0, 40);
@@ -334,9 +334,9 @@ static void a_relay_reports_for_who_is_relayed(void **state)
 
 static bool listener_reported(void *arg)
 {
-	struct node_call_info info;
+	struct node_stream_info info;
 
-	node_call_info(arg, &info);
+	node_stream_info(arg, &info);
 	return info.rtcp.is->reports > 0;
 }
 
@@ -344,7 +344,7 @@ static bool listener_reported(void *arg)
 static void a_one_way_calls_listener_reports_too(void **state)
 {
 	struct phones t = { 0 };
-	struct node_call *nc;
+	struct node_stream *st;
 	struct cr_err e = { "" };
 	uint8_t data[256];
 	struct rtcp_writer w = { .buf = data, .size = sizeof(data) };
@@ -358,21 +358,21 @@ static void a_one_way_calls_listener_reports_too(void **state)
 		       "{'in':{'codec':'pcmu'},'port':'own','rtcp':'port',"
 		       "'out':{'codec':'pcma','address':'127.0.0.1:%u'}}",
 		       t.phone[0].at.port);
-	nc = fixture_call(&t.rig, json);
-	node_call_address(nc, json, sizeof(json));
+	st = fixture_call(&t.rig, json);
+	node_stream_address(st, json, sizeof(json));
 	assert_int_equal(address_parse(json, &t.phone[0].endpoint), 0);
 	/* nobody was heard: the listener is reported to nevertheless */
 	(void)said_next(t.phone[0].at.rtcp);
-	report.ssrc = node_call_settings(nc)->ssrc_out;
+	report.ssrc = node_stream_settings(st)->ssrc_out;
 	assert_int_equal(rtcp_put_report(&w, 1, NULL, &report, 1), 0);
 	phones_send(&t, t.phone[0].at.rtcp, data, w.bytes, t.phone[0].endpoint,
 		    true);
-	assert_true(fixture_wait(&t.rig, listener_reported, nc));
-	fixture_end(&t.rig, nc);
+	assert_true(fixture_wait(&t.rig, listener_reported, st));
+	fixture_end(&t.rig, st);
 	assert_int_equal(fixture_try(&t.rig,
 				     "{'in':{'codec':'pcmu'},'rtcp':'port',"
 				     "'out':{'codec':'pcma'}}",
-				     &nc, &e),
+				     &st, &e),
 			 -EINVAL);
 	assert_non_null(strstr(e.text, "rtcp: "));
 	phone_close(&t.phone[0]);

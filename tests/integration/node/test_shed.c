@@ -42,7 +42,7 @@ struct fates {
 
 struct crowd {
 	struct node_fixture rig;
-	struct node_call *call[CALLS];
+	struct node_stream *call[CALLS];
 	struct fixture_sender sender[CALLS];
 	struct heard heard[CALLS];
 	struct fates fates[CALLS];
@@ -55,9 +55,9 @@ static unsigned long long get(const atomic_ullong *counter)
 	return atomic_load_explicit(counter, memory_order_relaxed);
 }
 
-static unsigned long long fate(const struct node_call *nc)
+static unsigned long long fate(const struct node_stream *st)
 {
-	const struct stream_counters *n = &nc->stream->count;
+	const struct stream_counters *n = &st->stream->count;
 
 	return get(&n->done) + get(&n->shed) + get(&n->expired) +
 	       get(&n->overwritten);
@@ -176,7 +176,7 @@ static void note(struct crowd *c, const struct cr_trace_job *j)
 {
 	unsigned i = 0;
 
-	while (node_call_settings(c->call[i])->id != j->call)
+	while (node_stream_settings(c->call[i])->id != j->call)
 		assert_true(++i < CALLS);
 	assert_true(j->seq < ROUNDS);
 	assert_int_equal(c->fates[i].outcome[j->seq], CR_NOUTCOMES);
@@ -242,7 +242,7 @@ static void assert_content(const struct packet *p, unsigned i, unsigned k)
  * were. */
 static unsigned assert_heard(const struct crowd *c, unsigned i)
 {
-	const struct stream_cfg *cfg = node_call_settings(c->call[i]);
+	const struct stream_cfg *cfg = node_stream_settings(c->call[i]);
 	const struct fates *f = &c->fates[i];
 	unsigned n = 0, missing = 0, gap = 0;
 	bool rested = false;

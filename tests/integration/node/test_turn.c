@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Conversations whose parties come to speak the same, or to differ, while they
- * talk: relays become calls, and calls relays. Each packet comes out once, with
- * the SSRC, the next number and the timestamp that the listener expects, and
- * all sums are exact.
+ * Calls of two streams whose parties come to speak the same, or to differ,
+ * while they talk: relays become calls, and calls relays. Each packet comes out
+ * once, with the SSRC, the next number and the timestamp that the listener
+ * expects, and all sums are exact.
  */
 #include "cmocka_cr.h"
 
@@ -27,23 +27,23 @@ static bool costs_nothing(void *arg)
 static void a_conversation_changes_shape(void **state)
 {
 	const struct fixture_options o = { .workers = 1, .scheduler = "edf" };
-	struct node_call_info info;
+	struct node_stream_info info;
 	struct node_stats stats;
 	struct turning t;
 	uint32_t id;
 
 	turning_open(&t, &o, BOTH_PCMU, 0, 0);
-	id = node_call_id(conversation_stream(t.c, 0));
+	id = node_stream_id(node_call_stream(t.c, 0));
 	turning_say_both(&t, 5);
 	for (unsigned i = 0; i < 6; i++) {
 		talk_change(&t.rig, t.c, "{'b': {'codec': 'pcma'}}");
-		assert_false(conversation_relays(t.c));
+		assert_false(node_call_relays(t.c));
 		t.pt[1] = 8;
 		turning_say_both(&t, 5);
 		node_stats(t.rig.node, &stats);
 		assert_int_equal(stats.relays, 0);
 		assert_true(stats.load > 1e-5);
-		node_call_info(conversation_stream(t.c, 0), &info);
+		node_stream_info(node_call_stream(t.c, 0), &info);
 		assert_false(info.relay);
 		assert_int_equal(info.id, id);
 		assert_string_equal(info.transcoding, "pcmu>pcma@20ms");
@@ -51,13 +51,13 @@ static void a_conversation_changes_shape(void **state)
 		assert_int_equal(info.count.relayed, 1 + 5 * (i + 1));
 
 		talk_change(&t.rig, t.c, "{'b': {'codec': 'pcmu'}}");
-		assert_true(conversation_relays(t.c));
+		assert_true(node_call_relays(t.c));
 		t.pt[1] = 0;
 		turning_say_both(&t, 5);
 		node_stats(t.rig.node, &stats);
 		assert_int_equal(stats.relays, 2);
 		assert_int_equal(stats.calls, 2);
-		node_call_info(conversation_stream(t.c, 0), &info);
+		node_stream_info(node_call_stream(t.c, 0), &info);
 		assert_true(info.relay);
 		assert_int_equal(info.id, id);
 		assert_string_equal(info.transcoding, "relay");
@@ -83,7 +83,7 @@ static void a_call_becomes_a_relay(void **state)
 	turning_say_both(&t, 5);
 	for (unsigned i = 0; i < 4; i++) {
 		talk_change(&t.rig, t.c, "{'a': {'codec': 'pcma', 'pt': 100}}");
-		assert_true(conversation_relays(t.c));
+		assert_true(node_call_relays(t.c));
 		t.pt[0] = 100;
 		turning_say_both(&t, 5);
 		talk_change(&t.rig, t.c, "{'a': {'codec': 'pcmu'}}");
@@ -260,7 +260,7 @@ static void what_is_refused_leaves_all_as_it_was(void **state)
 				talk_try_change(&t.rig, t.c, SPIN_B, &e),
 				-ENOSPC);
 			assert_non_null(strstr(e.text, "no-capacity"));
-			assert_true(conversation_relays(t.c));
+			assert_true(node_call_relays(t.c));
 			turning_say_both(&t, 1);
 		}
 		assert_true(costs_nothing(&t.rig));
@@ -281,7 +281,7 @@ static void what_is_refused_leaves_all_as_it_was(void **state)
 					 -ENOSPC);
 			assert_non_null(strstr(e.text, "no-capacity"));
 		}
-		assert_false(conversation_relays(t.c));
+		assert_false(node_call_relays(t.c));
 		turning_say_both(&t, 2);
 		talk_change(&t.rig, t.c, "{'b': {'codec': 'pcmu'}}");
 		t.pt[1] = 0;
@@ -291,20 +291,20 @@ static void what_is_refused_leaves_all_as_it_was(void **state)
 	turning_close(&t);
 }
 
-static struct node_call_info about(const struct turning *t, unsigned i)
+static struct node_stream_info about(const struct turning *t, unsigned i)
 {
-	struct node_call_info info;
+	struct node_stream_info info;
 
-	node_call_info(conversation_stream(t->c, i), &info);
+	node_stream_info(node_call_stream(t->c, i), &info);
 	return info;
 }
 
 /* A's packets are declared to last @ms. */
 static void assert_declared(const struct turning *t, bool relay, unsigned ms)
 {
-	const struct node_call_info info = about(t, 0);
+	const struct node_stream_info info = about(t, 0);
 	const struct transcoder *call =
-		node_call_transcoder(conversation_stream(t->c, 0));
+		node_stream_transcoder(node_call_stream(t->c, 0));
 
 	assert_int_equal(info.relay, relay);
 	assert_int_equal(info.ptime, ms * CR_MS);
@@ -374,10 +374,10 @@ static void never_is_never(void **state)
 
 	fixture_open(&r, &o);
 	for (unsigned i = 0; i < 3; i++) {
-		struct conversation *c = talk_start(&r, both[i]);
+		struct node_call *c = talk_start(&r, both[i]);
 
 		talk_change(&r, c, "{'b': {'codec': 'pcmu'}}");
-		assert_false(conversation_relays(c));
+		assert_false(node_call_relays(c));
 		talk_stop(&r, c);
 	}
 	fixture_close(&r);

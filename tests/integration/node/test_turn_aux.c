@@ -18,7 +18,7 @@
 
 struct talk {
 	struct node_fixture rig;
-	struct conversation *c;
+	struct node_call *c;
 	struct talker p[2];
 };
 
@@ -78,9 +78,9 @@ static void hear(const struct talk *t, struct heard *h)
 
 static unsigned long long relayed(const struct talk *t)
 {
-	struct node_call_info info;
+	struct node_stream_info info;
 
-	node_call_info(conversation_stream(t->c, 0), &info);
+	node_stream_info(node_call_stream(t->c, 0), &info);
 	return info.count.relayed;
 }
 

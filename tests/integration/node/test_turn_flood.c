@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Turns as fast as control can make them, under a flood of packets, and
- * conversations that end in the middle of one.
+ * calls that end in the middle of one.
  */
 #include "cmocka_cr.h"
 
@@ -97,7 +97,7 @@ static void a_flood_of_turns(void **state)
 	fixture_close(&t.rig);
 }
 
-/* Conversations that end in the middle of it. */
+/* Calls of two streams that end in the middle of it. */
 static void it_ends_in_mid_turn(void **state)
 {
 	const struct fixture_options o = { .workers = 1 };
@@ -105,7 +105,7 @@ static void it_ends_in_mid_turn(void **state)
 
 	fixture_open(&r, &o);
 	for (unsigned i = 0; i < 40; i++) {
-		struct conversation *c = talk_start(&r, BOTH_PCMU);
+		struct node_call *c = talk_start(&r, BOTH_PCMU);
 		struct talker p[2] = { talker(c, 0, 0), talker(c, 1, 0) };
 
 		for (unsigned n = 0; n < 40; n++) {

@@ -272,7 +272,7 @@ static void types_change_with_the_shape(void **state)
 		turning_say_both(&t, 2);
 		digit_is_heard(&t, 1, 110, 102);
 		turning_say_both(&t, 2);
-		assert_true(conversation_relays(t.c));
+		assert_true(node_call_relays(t.c));
 	}
 	types_close(&t);
 }

@@ -61,10 +61,10 @@ static void wait_reported(struct node_fixture *r, const char *key,
 		fail_msg("%s is %lld, not %lld", key, signalled(r, key), want);
 }
 
-/* A frame of @nc gets stuck, two wait behind it. */
-static void get_stuck(struct node_fixture *r, struct node_call *nc)
+/* A frame of @st gets stuck, two wait behind it. */
+static void get_stuck(struct node_fixture *r, struct node_stream *st)
 {
-	struct fixture_sender s = fixture_sender(r, nc, NB);
+	struct fixture_sender s = fixture_sender(r, st, NB);
 
 	atomic_store(&sticky_held, true);
 	fixture_send(&s, silence, NB);
@@ -72,7 +72,7 @@ static void get_stuck(struct node_fixture *r, struct node_call *nc)
 		(void)sched_yield();
 	fixture_send(&s, silence, NB);
 	fixture_send(&s, silence, NB);
-	while (atomic_load(&nc->stream->count.packets_in) < 3)
+	while (atomic_load(&st->stream->count.packets_in) < 3)
 		(void)sched_yield();
 }
 
@@ -84,7 +84,7 @@ static void others_lose_nothing(unsigned workers, unsigned cpus_per_rq)
 					   .workers = workers,
 					   .cpus_per_rq = cpus_per_rq,
 					   .watchdog = LIMIT };
-	struct node_call *nc;
+	struct node_stream *st;
 	struct traffic t;
 	struct node_fixture r;
 	uint32_t id;
@@ -92,11 +92,11 @@ static void others_lose_nothing(unsigned workers, unsigned cpus_per_rq)
 	fixture_open(&r, &o);
 	traffic_begin(&t, &r, CALLS);
 	traffic_flows(&t, 10 * CALLS);
-	nc = sticky_call(&r);
-	id = nc->stream->cfg.id;
+	st = sticky_call(&r);
+	id = st->stream->cfg.id;
 	assert_int_equal(signalled(&r, "hung"), 0);
 	assert_string_equal(node_end_name(NODE_END_HUNG), "hung");
-	get_stuck(&r, nc);
+	get_stuck(&r, st);
 	wait_reported(&r, "hung", 1);
 	said(&r, "worker-stuck worker=");
 	assert_int_equal(r.ended, 1);
@@ -104,9 +104,9 @@ static void others_lose_nothing(unsigned workers, unsigned cpus_per_rq)
 	assert_int_equal(r.last.packets_in, 3);
 	assert_int_equal(r.last.done, 0);
 	assert_int_equal(r.last.cancelled, 1); /* two still wait */
-	assert_null(node_call_find(r.node, id));
-	assert_true(node_call_hung(r.node, id));
-	assert_int_equal(node_calls(r.node), CALLS);
+	assert_null(node_stream_find(r.node, id));
+	assert_true(node_stream_hung(r.node, id));
+	assert_int_equal(node_streams(r.node), CALLS);
 	assert_int_equal(signalled(&r, "stuck_now"), 1);
 
 	traffic_flows(&t, 50 * CALLS);
@@ -116,7 +116,7 @@ static void others_lose_nothing(unsigned workers, unsigned cpus_per_rq)
 	atomic_store(&sticky_held, false);
 	wait_reported(&r, "returned", 1);
 	wait_reported(&r, "stuck_now", 0);
-	assert_false(node_call_hung(r.node, id));
+	assert_false(node_stream_hung(r.node, id));
 	traffic_flows(&t, 10 * CALLS);
 	assert_int_equal(r.ended, 1); /* not a second time */
 	traffic_end(&t);
@@ -146,15 +146,15 @@ enum { SPARES = 8 };
 
 /* One after another gets stuck, more than the node has to spare. */
 static void get_all_stuck(struct node_fixture *r,
-			  struct node_call *nc[SPARES + 1])
+			  struct node_stream *st[SPARES + 1])
 {
 	fixture_open(r, &(struct fixture_options){ .workers = 1,
 						   .watchdog = 100 * CR_MS });
 	for (unsigned i = 0; i <= SPARES; i++)
-		nc[i] = sticky_call(r); /* which tries the codec */
+		st[i] = sticky_call(r); /* which tries the codec */
 	atomic_store(&sticky_held, true);
 	for (unsigned i = 0; i <= SPARES; i++) {
-		struct fixture_sender s = fixture_sender(r, nc[i], NB);
+		struct fixture_sender s = fixture_sender(r, st[i], NB);
 
 		fixture_send(&s, silence, NB);
 		if (i < SPARES)
@@ -166,10 +166,10 @@ static void get_all_stuck(struct node_fixture *r,
 
 static void no_spare_is_said_and_nothing_done(void **state)
 {
-	struct node_call *nc[SPARES + 1];
+	struct node_stream *st[SPARES + 1];
 	struct node_fixture r;
 
-	get_all_stuck(&r, nc);
+	get_all_stuck(&r, st);
 	for (;;) {
 		json_t *j = fixture_stats(&r);
 		const char *last = json_string_value(json_object_get(
@@ -183,10 +183,10 @@ static void no_spare_is_said_and_nothing_done(void **state)
 	}
 	assert_int_equal(signalled(&r, "hung"), SPARES);
 	assert_int_equal(r.ended, SPARES);
-	assert_int_equal(node_calls(r.node), 1);
+	assert_int_equal(node_streams(r.node), 1);
 	atomic_store(&sticky_held, false);
 	wait_reported(&r, "stuck_now", 0);
-	fixture_end(&r, nc[SPARES]);
+	fixture_end(&r, st[SPARES]);
 	assert_int_equal(r.last.done, 1);
 	fixture_close(&r);
 }
@@ -195,9 +195,9 @@ static void no_spare_is_said_and_nothing_done(void **state)
 
 static bool has_done(void *arg)
 {
-	struct node_call *nc = arg;
+	struct node_stream *st = arg;
 
-	return atomic_load(&nc->stream->count.done) == 1;
+	return atomic_load(&st->stream->count.done) == 1;
 }
 
 /* Frame after frame of the busy call, until somebody starves. */
@@ -218,7 +218,7 @@ static void an_overload_is_no_stall(void **state)
 					   .workers = 1,
 					   .ring_frames = FRAMES,
 					   .watchdog = LIMIT };
-	struct node_call *busy, *idle;
+	struct node_stream *busy, *idle;
 	struct fixture_sender s, low;
 	struct node_fixture r;
 
@@ -277,10 +277,10 @@ static void the_end_does_not_wait(void **state)
 
 static void nor_for_more_than_can_be_replaced(void **state)
 {
-	struct node_call *nc[SPARES + 1];
+	struct node_stream *st[SPARES + 1];
 	struct node_fixture r;
 
-	get_all_stuck(&r, nc);
+	get_all_stuck(&r, st);
 	assert_int_equal(node_close(r.node), -EBUSY);
 	assert_int_equal(r.ended, SPARES + 1);
 	atomic_store(&sticky_held, false);
@@ -296,17 +296,17 @@ static void a_call_that_was_not_woken_is(void **state)
 {
 	const struct fixture_options o = { .workers = 2, .watchdog = LIMIT };
 	struct rtp_packet p;
-	struct node_call *nc;
+	struct node_stream *st;
 	struct fixture_sender s;
 	uint8_t buf[2048];
 	struct node_fixture r;
 
 	fixture_open(&r, &o);
-	nc = fixture_call(&r, "{'in': {'codec': 'pcmu'}, "
+	st = fixture_call(&r, "{'in': {'codec': 'pcmu'}, "
 			      "'out': {'codec': 'pcma'}}");
-	s = fixture_sender(&r, nc, NB);
+	s = fixture_sender(&r, st, NB);
 	/* the receiver believes that somebody has released it */
-	atomic_store(&node_call_transcoder(nc)->lt.active, true);
+	atomic_store(&node_stream_transcoder(st)->lt.active, true);
 	fixture_send(&s, silence, NB);
 	wait_reported(&r, "stalled", 1);
 	said(&r, "call-stalled call=1 waiting=1 state=asleep");
@@ -315,7 +315,7 @@ static void a_call_that_was_not_woken_is(void **state)
 		fixture_send(&s, silence, NB);
 		assert_true(fixture_receive(&r, buf, &p));
 	}
-	fixture_end(&r, nc);
+	fixture_end(&r, st);
 	assert_int_equal(r.last.done, 51);
 	assert_int_equal(r.why, NODE_END_STOPPED);
 	fixture_close(&r);

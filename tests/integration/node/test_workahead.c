@@ -22,7 +22,7 @@
 enum { NB = 160, FRAMES = 5, BURST = 2, PACKET = RTP_HEADER_BYTES + NB };
 
 struct fate {
-	const struct node_call *call;
+	const struct node_stream *call;
 	unsigned sent;
 };
 
@@ -62,7 +62,7 @@ static unsigned long long play(const char *scheduler, const char *release,
 {
 	struct fixture_options o = { .scheduler = scheduler, .workers = 1 };
 	struct fixture_sender s;
-	struct node_call *nc;
+	struct node_stream *st;
 	struct rtp_packet p;
 	struct node_fixture r;
 	uint8_t buf[2048];
@@ -75,8 +75,8 @@ static unsigned long long play(const char *scheduler, const char *release,
 		       "{'in': {'codec': 'pcmu'}, 'out': {'codec': 'pcma'}, "
 		       "'release': %s}",
 		       release);
-	nc = fixture_call(&r, json);
-	s = fixture_sender(&r, nc, NB);
+	st = fixture_call(&r, json);
+	s = fixture_sender(&r, st, NB);
 	sent = clock_now();
 	send_at_once(&s);
 	for (unsigned i = 0; i < FRAMES; i++) {
@@ -85,7 +85,7 @@ static unsigned long long play(const char *scheduler, const char *release,
 		first = i ? first : p.seq;
 		assert_int_equal((uint16_t)(p.seq - first), i);
 	}
-	fixture_end(&r, nc);
+	fixture_end(&r, st);
 	assert_int_equal(r.last.done, FRAMES);
 	fixture_close(&r);
 	return r.last.violations;
@@ -129,24 +129,24 @@ static void a_call_goes_on_after_a_burst(void **state)
 	const struct timespec pause = { .tv_nsec = period };
 	const uint8_t payload[NB] = { 0 };
 	struct fate fate;
-	struct node_call *nc;
+	struct node_stream *st;
 	struct fixture_sender s;
 	struct node_fixture r;
 
 	fixture_open(&r, &o);
-	nc = fixture_call(&r,
+	st = fixture_call(&r,
 			  "{'in': {'codec': 'pcmu'}, 'out': {'codec': 'pcma'}, "
 			  "'release': {'model': 'lbap'}}");
-	s = fixture_sender(&r, nc, NB);
+	s = fixture_sender(&r, st, NB);
 	for (unsigned i = 0; i < 4; i++)
 		send_at_once(&s);
 	for (unsigned i = 0; i < LATER; i++) {
 		(void)nanosleep(&pause, NULL);
 		fixture_send(&s, payload, NB);
 	}
-	fate = (struct fate){ nc, 4 * FRAMES + LATER };
+	fate = (struct fate){ st, 4 * FRAMES + LATER };
 	assert_true(fixture_wait(&r, settled, &fate));
-	fixture_end(&r, nc);
+	fixture_end(&r, st);
 	assert_true(r.last.done >= LATER - 2);
 	fixture_close(&r);
 }

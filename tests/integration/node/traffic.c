@@ -37,7 +37,7 @@ static void *flow(void *arg)
 void traffic_begin(struct traffic *t, struct node_fixture *r, unsigned ncalls)
 {
 	*t = (struct traffic){ .rig = r, .ncalls = ncalls };
-	t->call = calloc(ncalls, sizeof(struct node_call *));
+	t->call = calloc(ncalls, sizeof(struct node_stream *));
 	t->sender = calloc(ncalls, sizeof(*t->sender));
 	assert_true(t->call && t->sender);
 	for (unsigned i = 0; i < ncalls; i++) {
@@ -74,7 +74,7 @@ void traffic_end(struct traffic *t)
 
 void traffic_balance(struct traffic *t)
 {
-	const struct node_call_counts *last = &t->rig->last;
+	const struct node_stream_counts *last = &t->rig->last;
 
 	for (unsigned i = 0; i < t->ncalls; i++) {
 		fixture_end(t->rig, t->call[i]);

@@ -15,7 +15,7 @@
 struct traffic {
 	struct node_fixture *rig;
 	unsigned ncalls;
-	struct node_call **call;       /**< [ncalls] */
+	struct node_stream **call;     /**< [ncalls] */
 	struct fixture_sender *sender; /**< [ncalls] */
 	pthread_t thread;
 	atomic_bool stop, stuck;

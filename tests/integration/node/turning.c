@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A conversation that changes its shape, and what its parties hear.
+ * A call of two streams that changes its shape, and what its parties hear.
  */
 #include "turning.h"
 
@@ -61,7 +61,7 @@ void turning_open(struct turning *t, const struct fixture_options *o,
 void turning_came(struct turning *t)
 {
 	struct node_stats stats;
-	const struct node_call_counts *n = &stats.totals;
+	const struct node_stream_counts *n = &stats.totals;
 
 	node_stats(t->rig.node, &stats);
 	assert_int_equal(stats.rx.packets + n->port_drops + n->unread, t->sent);
@@ -77,7 +77,7 @@ void turning_came(struct turning *t)
 void turning_sums(struct turning *t)
 {
 	struct node_stats stats;
-	const struct node_call_counts *n = &stats.totals;
+	const struct node_stream_counts *n = &stats.totals;
 
 	turning_came(t);
 	node_stats(t->rig.node, &stats);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A conversation in whose course relays become calls, and calls relays: what
- * each party says is heard, once, with the next number and timestamp.
+ * A call of two streams in whose course relays become calls, and calls relays:
+ * what each party says is heard, once, with the next number and timestamp.
  */
 #ifndef TEST_TURNING_H
 #define TEST_TURNING_H
@@ -20,7 +20,7 @@ struct line {
 
 struct turning {
 	struct node_fixture rig;
-	struct conversation *c;
+	struct node_call *c;
 	struct talker p[2];
 	struct line line[2]; /**< what each hears */
 	unsigned pt[2];	     /**< of what each sends, and is sent */
@@ -31,7 +31,7 @@ struct turning {
  * once, so that their addresses are known. */
 void turning_open(struct turning *t, const struct fixture_options *o,
 		  const char *json, unsigned a, unsigned b);
-/** The conversation ends; all sums are exact. */
+/** The call ends; all sums are exact. */
 void turning_close(struct turning *t);
 
 /** @t hears one packet of type @pt, @seq_step and @ts_step behind the one

@@ -85,7 +85,8 @@ static void see_file(struct seen *s, const char *path)
 }
 
 /* One frame of every call at a time, so that nothing is dropped. */
-static void send_frames(struct node_fixture *r, struct node_call *const *calls)
+static void send_frames(struct node_fixture *r,
+			struct node_stream *const *calls)
 {
 	struct fixture_sender s[CALLS];
 	uint8_t payload[NB], buf[2048];
@@ -104,7 +105,7 @@ static void send_frames(struct node_fixture *r, struct node_call *const *calls)
 
 static void trace_through(struct node_fixture *r, const char *path)
 {
-	struct node_call *calls[CALLS];
+	struct node_stream *calls[CALLS];
 	struct cr_err e = { "" };
 	struct trace_totals totals;
 

@@ -88,7 +88,8 @@ void desk_close(struct scratch *d)
 
 struct fixture_sender desk_sender(struct scratch *d, unsigned id)
 {
-	return fixture_sender(&d->rig, node_call_find(d->rig.node, id), FRAME);
+	return fixture_sender(&d->rig, node_stream_find(d->rig.node, id),
+			      FRAME);
 }
 
 void desk_send(struct fixture_sender *s)
@@ -150,7 +151,7 @@ static bool that_many_calls(void *arg)
 {
 	const struct calls_wait *w = arg;
 
-	return node_calls(w->scratch->rig.node) == w->n;
+	return node_streams(w->scratch->rig.node) == w->n;
 }
 
 void desk_wait_calls(struct scratch *d, unsigned n)

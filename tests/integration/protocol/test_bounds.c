@@ -211,9 +211,9 @@ struct expected {
 	struct hsb_system system;
 };
 
-static void expect_call(struct expected *x, struct node_call *nc)
+static void expect_call(struct expected *x, struct node_stream *st)
 {
-	const struct cr_task *t = &node_call_transcoder(nc)->lt.core.task;
+	const struct cr_task *t = &node_stream_transcoder(st)->lt.core.task;
 	const struct hsb_flow f = {
 		.count = 1,
 		.period = (double)t->period,
@@ -286,7 +286,7 @@ static void under_edf_hsb_it_is_that_of_the_theory(void **state)
 		json_t *o = start(&c, calls[i]);
 		unsigned n = (unsigned)desk_number(o, "call");
 
-		expect_call(&x, node_call_find(d.rig.node, n));
+		expect_call(&x, node_stream_find(d.rig.node, n));
 		if (x.system.nsoft > nsoft)
 			id[nsoft++] = n;
 		json_decref(o);
@@ -366,7 +366,7 @@ static void a_thousand_calls_with_bounds_start_without_waiting(void **state)
 	desk_wait_for(&d, &replies, CALLS);
 	print_message("%d calls started with bounds in %.0f ms\n", CALLS,
 		      (double)(clock_now() - begin) / 1e6);
-	assert_int_equal(node_calls(d.rig.node), CALLS);
+	assert_int_equal(node_streams(d.rig.node), CALLS);
 	close_both(&d, &c);
 }
 

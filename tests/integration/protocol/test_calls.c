@@ -105,7 +105,7 @@ static void a_bad_call_is_refused_and_leaves_nothing(void **state)
 	for (unsigned i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
 		client_refused(&c, "call.start", wrong[i].json, wrong[i].code,
 			       wrong[i].why);
-	assert_int_equal(node_calls(d.rig.node), 0);
+	assert_int_equal(node_streams(d.rig.node), 0);
 	client_close_desk(&c, &d);
 }
 
@@ -282,7 +282,7 @@ static void a_thousand_calls_start_without_waiting(void **state)
 	print_message("%d calls started in %.0f ms\n", CALLS,
 		      (double)(clock_now() - begin) / 1e6);
 	assert_int_equal(t.good, CALLS);
-	assert_int_equal(node_calls(d.rig.node), CALLS);
+	assert_int_equal(node_streams(d.rig.node), CALLS);
 	client_close_desk(&c, &d);
 }
 

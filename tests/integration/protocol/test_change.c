@@ -82,7 +82,8 @@ static unsigned long long counted(struct load *l, unsigned i,
 				  enum call_counter which)
 {
 	const struct stream_counters *k =
-		&node_call_find(l->scratch->rig.node, l->id[i])->stream->count;
+		&node_stream_find(l->scratch->rig.node, l->id[i])
+			 ->stream->count;
 	const atomic_ullong *all[] = {
 		[CALL_COUNTER_done] = &k->done,
 		[CALL_COUNTER_packets_in] = &k->packets_in,
@@ -258,7 +259,7 @@ static void a_declared_cost_is_admitted_not_the_measured_one(void **state)
 /* As if frames of this kind had turned out to take @mean. */
 static void learned(struct scratch *d, unsigned id, cr_ns mean)
 {
-	struct cr_cost *cost = &node_call_find(d->rig.node, id)->cost->cost;
+	struct cr_cost *cost = &node_stream_find(d->rig.node, id)->cost->cost;
 
 	cost->mean = cost->p99 = mean;
 }

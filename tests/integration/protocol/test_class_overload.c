@@ -54,7 +54,7 @@ static void start(struct crowd *c, const char *cls, unsigned calls)
 		c->id[c->n] = (unsigned)desk_number(o, "call");
 		c->sender[c->n] = fixture_sender(
 			&c->scratch.rig,
-			node_call_find(c->scratch.rig.node, c->id[c->n]),
+			node_stream_find(c->scratch.rig.node, c->id[c->n]),
 			SAMPLES);
 		json_decref(o);
 	}
@@ -63,7 +63,7 @@ static void start(struct crowd *c, const char *cls, unsigned calls)
 /* Call @i's counters. */
 static const struct stream_counters *counters(struct crowd *c, unsigned i)
 {
-	return &node_call_find(c->scratch.rig.node, c->id[i])->stream->count;
+	return &node_stream_find(c->scratch.rig.node, c->id[i])->stream->count;
 }
 
 static unsigned long long get(const atomic_ullong *counter)

@@ -360,7 +360,7 @@ static unsigned done_before_conversion(unsigned floor, unsigned frames)
 		id[i] = start_slow(&c);
 	for (unsigned i = 0; i < CALLS; i++) {
 		struct fixture_sender s = fixture_sender(
-			&d.rig, node_call_find(d.rig.node, id[i]), FRAME);
+			&d.rig, node_stream_find(d.rig.node, id[i]), FRAME);
 
 		for (unsigned k = 0; k < EACH; k++)
 			fixture_send(&s, (uint8_t[2 * FRAME]){ 0 }, 2 * FRAME);

@@ -176,7 +176,7 @@ static void a_killed_clients_calls_end_too(void **state)
 			     "{\"codec\": \"pcma\", \"address\": "
 			     "\"127.0.0.1:9\"}}");
 	(void)client_start(&watcher, "");
-	assert_int_equal(node_calls(d.rig.node), 2);
+	assert_int_equal(node_streams(d.rig.node), 2);
 	assert_int_equal(kill(pid, SIGKILL), 0);
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 	desk_wait_calls(&d, 1);
@@ -368,7 +368,7 @@ static void a_draining_node_takes_no_call_and_waits_for_the_last(void **state)
 	assert_int_equal(d.drained, 0);
 	client_do(&c, "call.stop", "{'call': 2}");
 	desk_wait_for(&d, &d.drained, 1);
-	assert_int_equal(node_calls(d.rig.node), 0);
+	assert_int_equal(node_streams(d.rig.node), 0);
 	client_close_desk(&c, &d);
 	assert_int_equal(d.drained, 1);
 }
@@ -420,7 +420,7 @@ static void a_second_drain_only_shortens_the_limit(void **state)
 	client_do(&c, "drain", "{'limit': '50ms'}");
 	client_do(&c, "drain", "{'limit': '1h'}"); /* longer: no effect */
 	desk_wait_for(&d, &d.drained, 1);
-	assert_int_equal(node_calls(d.rig.node), 1);
+	assert_int_equal(node_streams(d.rig.node), 1);
 	client_close_desk(&c, &d);
 }
 

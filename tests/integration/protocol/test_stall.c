@@ -167,7 +167,7 @@ static void a_batch_of_starts_holds_nobody_up(void **state)
 	assert_int_equal(json_array_size(all), MOST);
 	for (unsigned i = 0; i < MOST; i++)
 		(void)started(json_array_get(all, i));
-	assert_int_equal(node_calls(o.d.rig.node), MOST + 1);
+	assert_int_equal(node_streams(o.d.rig.node), MOST + 1);
 	counts = query_b(&o);
 	assert_int_equal(desk_number(counts, "count.packets_in"), rounds);
 	assert_int_equal(desk_number(counts, "count.packets_out"), rounds);
@@ -266,7 +266,7 @@ static void bye_lets_no_call_begin(void **state)
 	client_do(&o.b, "call.start",
 		  "{'in': {'codec': 'pcmu'}, 'out': {'codec': 'amr', 'mode': "
 		  "'12.2', 'address': '127.0.0.1:9'}}");
-	assert_int_equal(node_calls(o.d.rig.node), 2);
+	assert_int_equal(node_streams(o.d.rig.node), 2);
 	close_office(&o);
 }
 
@@ -293,7 +293,7 @@ static void a_drain_meanwhile_refuses(void **state)
 			  request(2, "drain", json_object())));
 	assert_int_equal(asker_code(json_array_get(hear(&o, 0), 1)),
 			 RPC_DRAINING);
-	assert_int_equal(node_calls(o.d.rig.node), 1);
+	assert_int_equal(node_streams(o.d.rig.node), 1);
 	close_office(&o);
 }
 
@@ -469,6 +469,58 @@ static void a_change_of_mode_waits_for_its_cost(void **state)
 	close_office(&o);
 }
 
+static const char *text_of(const json_t *o, const char *member)
+{
+	return json_string_value(json_object_get(o, member));
+}
+
+/* What it does not say is as it is when it is done. */
+static void what_has_waited_is_done_as_it_was_asked_for(void **state)
+{
+	struct office o;
+	const json_t *r;
+	unsigned id;
+
+	open_office(&o);
+	say(&o, start_amr(1));
+	id = started(hear(&o, 0));
+	say(&o, request(2, "call.change",
+			json_pack("{s:i, s:{s:s}, s:i}", "call", (int)id, "out",
+				  "mode", "4.75", "weight", 77)));
+	say(&o, request(3, "call.change",
+			json_pack("{s:i, s:s, s:i}", "call", (int)id, "class",
+				  "hard", "deadline_ms", 15)));
+	assert_int_equal(asker_id(hear(&o, 1)), 3);
+	r = json_object_get(hear(&o, 2), "result");
+	r = json_array_get(json_object_get(r, "streams"), 0);
+	assert_string_equal(text_of(json_object_get(r, "out"), "mode"), "4.75");
+	assert_string_equal(text_of(r, "class"), "hard");
+	assert_int_equal(json_number_value(json_object_get(r, "deadline_ms")),
+			 15);
+	assert_int_equal(desk_number(r, "weight"), 77);
+	say(&o,
+	    request(4, "call.start",
+		    json_pack("{s:s, s:{s:s, s:s}, s:{s:s, s:s, s:[{s:s, s:i}]"
+			      "}}",
+			      "label", "it waits", "a", "codec", "pcma",
+			      "interface", "default", "b", "codec", "amr-wb",
+			      "mode", "8.85", "also", "codec", "pcmu", "pt",
+			      0)));
+	say(&o, request(5, "stream.list", json_object()));
+	assert_int_equal(asker_id(hear(&o, 3)), 5);
+	r = json_object_get(hear(&o, 4), "result");
+	assert_string_equal(text_of(r, "label"), "it waits");
+	assert_string_equal(text_of(json_object_get(r, "a"), "interface"),
+			    "default");
+	say(&o,
+	    request(6, "call.change",
+		    json_pack("{s:I, s:i}", "call",
+			      json_integer_value(json_object_get(r, "call")),
+			      "ptime_ms", 20)));
+	assert_int_equal(asker_code(hear(&o, 5)), RPC_INVALID_PARAMS);
+	close_office(&o);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -484,6 +536,7 @@ int main(void)
 		cmocka_unit_test(a_service_closes_on_who_does_not_read),
 		cmocka_unit_test(a_call_that_ends_is_not_changed),
 		cmocka_unit_test(a_change_of_mode_waits_for_its_cost),
+		cmocka_unit_test(what_has_waited_is_done_as_it_was_asked_for),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Whatever is asked, in whatever order: what the service says that it has is
- * what the node has. Endpoints, conversations, promises and shares are counted
+ * what the node has. Endpoints, calls, promises and shares are counted
  * after each answer, and when every call is deleted there are none. What was
  * refused has changed nothing that goes on.
  */
@@ -98,7 +98,7 @@ static json_t *ask(json_t *request)
 /* --- what the node has, and what the books say --- */
 
 struct sums {
-	unsigned endpoints, conversations, promises, lines, ringing;
+	unsigned endpoints, node_calls, promises, lines, ringing;
 	int64_t ppm;
 	size_t octets;
 };
@@ -114,21 +114,21 @@ static unsigned parties(void)
 	return n;
 }
 
-static unsigned conversations(void)
+static unsigned node_calls(void)
 {
-	const struct conversation *c = conversation_after(scratch.rig.node, 0);
+	const struct node_call *c = node_call_after(scratch.rig.node, 0);
 	unsigned n = 0;
 
-	for (; c; c = conversation_after(scratch.rig.node, conversation_id(c)))
+	for (; c; c = node_call_after(scratch.rig.node, node_call_id(c)))
 		n++;
 	return n;
 }
 
 static void add_stream(struct sums *to, const struct ng_stream *s)
 {
-	if (s->conversation)
-		to->conversations +=
-			!!conversation_find(scratch.rig.node, s->conversation);
+	if (s->node_call)
+		to->node_calls +=
+			!!node_call_find(scratch.rig.node, s->node_call);
 	assert_true(s->promised.ppm >= 0);
 	assert_true(s->offered.list || !s->promised.streams);
 	to->promises += s->promised.streams;
@@ -138,7 +138,7 @@ static void add_stream(struct sums *to, const struct ng_stream *s)
 static void add_dialog(struct sums *to, const struct ng_dialog *d)
 {
 	for (unsigned i = 0; i < SDP_LINES_MAX; i++) {
-		assert_true(i < d->nlines || (!d->stream[i].conversation &&
+		assert_true(i < d->nlines || (!d->stream[i].node_call &&
 					      !d->stream[i].promised.streams));
 		add_stream(to, &d->stream[i]);
 	}
@@ -198,9 +198,9 @@ static void check_books(void)
 		add_call(&s, call);
 	assert_int_equal(sv->calls.n, n);
 	assert_int_equal(parties(), s.endpoints);
-	assert_int_equal(conversations(), s.conversations);
-	if (s.conversations > most_conversations)
-		most_conversations = s.conversations;
+	assert_int_equal(node_calls(), s.node_calls);
+	if (s.node_calls > most_conversations)
+		most_conversations = s.node_calls;
 	assert_int_equal(sv->promised.streams, s.promises);
 	assert_int_equal(sv->promised.ppm, s.ppm);
 	assert_int_equal(sv->shares.lines, s.lines);
@@ -216,7 +216,7 @@ static void check_empty(void)
 	assert_int_equal(sv->calls.n, 0);
 	assert_true(RB_EMPTY(&sv->shares.tree));
 	assert_int_equal(parties(), 0);
-	assert_int_equal(conversations(), 0);
+	assert_int_equal(node_calls(), 0);
 	check_books();
 	desk_wait_calls(&scratch, 0);
 }
@@ -247,20 +247,19 @@ static void known_of_parties(char *out, size_t size)
 	}
 }
 
-/* What goes on, of all conversations. */
+/* What goes on, of all calls. */
 static void going_on(char *out, size_t size)
 {
-	const struct conversation *c = conversation_after(scratch.rig.node, 0);
+	const struct node_call *c = node_call_after(scratch.rig.node, 0);
 	size_t at = 0;
 
-	for (; c;
-	     c = conversation_after(scratch.rig.node, conversation_id(c))) {
+	for (; c; c = node_call_after(scratch.rig.node, node_call_id(c))) {
 		at += (size_t)snprintf(out + at, size - at,
-				       "%u:", conversation_id(c));
+				       "%u:", node_call_id(c));
 		for (unsigned i = 0; i < 2; i++) {
-			struct node_call_info s;
+			struct node_stream_info s;
 
-			node_call_info(conversation_stream(c, i), &s);
+			node_stream_info(node_call_stream(c, i), &s);
 			at += (size_t)snprintf(out + at, size - at, " %s %s %d",
 					       s.in.codec, s.out.codec,
 					       s.relay);

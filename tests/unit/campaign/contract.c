@@ -72,7 +72,7 @@ static void check(const struct campaign_flow *f)
 		fail_msg("%s", e.text);
 	json_decref(params);
 	assert_int_equal(r.port, CALL_PORT_OWN);
-	call_settle(&cfg, &m.estimate);
+	stream_settle(&cfg, &m.estimate);
 	assert_memory_equal(&cfg.declared.cost, &declared.cost,
 			    sizeof(declared.cost));
 	assert_int_equal(cfg.declared.cls, declared.cls);

@@ -21,7 +21,7 @@ struct direction {
 	struct plan plan;
 	struct phone *phone;
 	struct heard heard;
-	uint64_t daemon[CALL_NCOUNTERS];
+	uint64_t daemon[STREAM_NCOUNTERS];
 	uint16_t seq; /* of what comes */
 };
 

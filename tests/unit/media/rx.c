@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "media/call_table.h"
+#include "media/stream_table.h"
 #include "rtp/rtp.h"
 #include "media/rx.h"
 #include "patience.h"
@@ -96,7 +96,7 @@ static void wait_for(sem_t *s)
 }
 
 struct rx_fixture {
-	struct call_table *table;
+	struct stream_table *table;
 	struct endpoints endpoints;
 	struct rx *rx;
 	struct endpoint *endpoint[CALLS];
@@ -125,7 +125,7 @@ static void open_rx(struct rx_fixture *r)
 	rcu_register_thread();
 	(void)sem_init(&asleep, 0, 0);
 	(void)sem_init(&awake, 0, 0);
-	r->table = call_table_new(1024);
+	r->table = stream_table_new(1024);
 	assert_non_null(r->table);
 	r->shared = loopback_socket(NULL);
 	r->peer = loopback_socket(NULL);
@@ -157,7 +157,7 @@ static void close_rx(struct rx_fixture *r)
 		stream_free(r->call[i]->stream);
 	}
 	endpoints_fini(&r->endpoints);
-	call_table_free(r->table);
+	stream_table_free(r->table);
 	(void)close(r->shared);
 	(void)close(r->peer);
 	rcu_unregister_thread();
@@ -243,7 +243,7 @@ static void what_is_handed_over_during_a_turn_is_taken(void **state)
 	struct rx *rx;
 
 	rcu_register_thread();
-	cfg.table = call_table_new(1024);
+	cfg.table = stream_table_new(1024);
 	cfg.box = box;
 	for (unsigned i = 0; i < 2; i++) {
 		(void)sem_init(&asleep, 0, 0);
@@ -262,7 +262,7 @@ static void what_is_handed_over_during_a_turn_is_taken(void **state)
 		rx_close(rx);
 		handover_free(box[0]);
 	}
-	call_table_free(cfg.table);
+	stream_table_free(cfg.table);
 	rcu_unregister_thread();
 }
 
@@ -277,12 +277,12 @@ static void the_last_receiver_is_handed_its_packets(void **state)
 	rcu_register_thread();
 	(void)sem_init(&asleep, 0, 0);
 	(void)sem_init(&awake, 0, 0);
-	r.table = cfg.table = call_table_new(1024);
+	r.table = cfg.table = stream_table_new(1024);
 	r.peer = loopback_socket(NULL);
 	r.shared = cfg.fd = loopback_socket(NULL);
 	r.call[0] = call_at(0, NULL);
 	r.call[0]->stream->cfg.receiver = MOST - 1;
-	assert_int_equal(call_table_add(r.table, r.call[0]), 0);
+	assert_int_equal(stream_table_add(r.table, r.call[0]), 0);
 	box[0] = handover_new();
 	box[MOST - 1] = handover_new();
 	assert_int_equal(inlet_open(&in, UDP_IO_EPOLL, &e), 0);
@@ -299,9 +299,9 @@ static void the_last_receiver_is_handed_its_packets(void **state)
 	inlet_close(in);
 	handover_free(box[0]);
 	handover_free(box[MOST - 1]);
-	call_table_del(r.table, r.call[0]);
+	stream_table_del(r.table, r.call[0]);
 	stream_free(r.call[0]->stream);
-	call_table_free(r.table);
+	stream_table_free(r.table);
 	(void)close(r.shared);
 	(void)close(r.peer);
 	rcu_unregister_thread();

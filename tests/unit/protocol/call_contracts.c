@@ -35,10 +35,9 @@ static int start(const char *members, struct stream_cfg *cfg, struct cr_err *e)
 static int change(struct stream_cfg *cfg, const char *json, struct cr_err *e)
 {
 	json_t *params = json_text(json);
-	struct change_spec r;
+	struct call_spec r;
 	int err;
 
-	call_change_begin(&r, cfg);
 	err = call_change_params(&r, params, e);
 	if (!err)
 		err = call_check_change(cfg, &r, e);
@@ -59,7 +58,7 @@ static void a_contract_becomes_what_schedulers_know(void **state)
 		0);
 	assert_int_equal(cfg.terms.contract.rate_ppm, 40000000);
 	assert_int_equal(cfg.terms.contract.peak_ppm, 400500000);
-	call_settle(&cfg, &measured);
+	stream_settle(&cfg, &measured);
 	assert_int_equal(cfg.declared.cost.mean, 80 * CR_US);
 	assert_int_equal(cfg.declared.cost.p99, 80 * CR_US);
 	assert_int_equal(cfg.declared.contract.jobs, 1);
@@ -78,14 +77,14 @@ static void an_lbap_says_its_burst_in_either_place(void **state)
 	assert_int_equal(
 		start("'release': {'model': 'lbap', 'burst': 4},", &cfg, &e),
 		0);
-	call_settle(&cfg, &measured);
+	stream_settle(&cfg, &measured);
 	assert_int_equal(cfg.declared.contract.burst, 4);
 	assert_int_equal(cfg.declared.contract.per, 20 * CR_MS);
 	assert_int_equal(start("'release': {'model': 'lbap'}, 'contract': "
 			       "{'rate': '50/s', 'burst': 5},",
 			       &cfg, &e),
 			 0);
-	call_settle(&cfg, &measured);
+	stream_settle(&cfg, &measured);
 	assert_int_equal(cfg.declared.contract.burst, 5);
 }
 

@@ -3,7 +3,7 @@
  * The calls by SSRC. SSRCs are random numbers that peers may choose, so they
  * are mixed before they select a bucket.
  */
-#include "media/call_table.h"
+#include "media/stream_table.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 
 enum { FEWEST = 1024, MOST = 1 << 20 };
 
-struct call_table {
+struct stream_table {
 	struct cds_lfht *ht;
 	_Atomic uint64_t removals;
 };
@@ -32,17 +32,17 @@ static int match(struct cds_lfht_node *node, const void *key)
 {
 	struct transcoder *c = caa_container_of(node, struct transcoder, node);
 
-	/* acquire, pairs with call_table_add() */
+	/* acquire, pairs with stream_table_add() */
 	return atomic_load_explicit(&c->key, memory_order_acquire) ==
 	       *(const uint32_t *)key;
 }
 
-struct call_table *call_table_new(unsigned calls)
+struct stream_table *stream_table_new(unsigned calls)
 {
 	/* Of a size that stays: to grow, the library has a thread of its own,
 	 * and aborts when there is no memory. A bucket has 16 bytes. */
 	unsigned long n = FEWEST;
-	struct call_table *t = calloc(1, sizeof(*t));
+	struct stream_table *t = calloc(1, sizeof(*t));
 
 	if (!t)
 		return NULL;
@@ -57,7 +57,7 @@ struct call_table *call_table_new(unsigned calls)
 	return t;
 }
 
-void call_table_free(struct call_table *t)
+void stream_table_free(struct stream_table *t)
 {
 	if (!t)
 		return;
@@ -65,7 +65,7 @@ void call_table_free(struct call_table *t)
 	free(t);
 }
 
-int call_table_add(struct call_table *t, struct transcoder *c)
+int stream_table_add(struct stream_table *t, struct transcoder *c)
 {
 	struct cds_lfht_node *found;
 
@@ -79,22 +79,22 @@ int call_table_add(struct call_table *t, struct transcoder *c)
 	return found == &c->node ? 0 : -EEXIST;
 }
 
-void call_table_del(struct call_table *t, struct transcoder *c)
+void stream_table_del(struct stream_table *t, struct transcoder *c)
 {
 	rcu_read_begin();
 	CR_ASSERT(!cds_lfht_del(t->ht, &c->node));
 	rcu_read_end();
-	/* release, pairs with call_table_removals(); before the caller's grace
-	 * period */
+	/* release, pairs with stream_table_removals(); before the caller's
+	 * grace period */
 	atomic_fetch_add_explicit(&t->removals, 1, memory_order_release);
 }
 
-uint64_t call_table_removals(const struct call_table *t)
+uint64_t stream_table_removals(const struct stream_table *t)
 {
 	return atomic_load_explicit(&t->removals, memory_order_acquire);
 }
 
-struct transcoder *call_table_find(struct call_table *t, uint32_t ssrc)
+struct transcoder *stream_table_find(struct stream_table *t, uint32_t ssrc)
 {
 	struct cds_lfht_iter iter;
 	struct cds_lfht_node *node;

@@ -6,9 +6,9 @@
  *   out of the table -> grace period (rx lets go) -> out of the engine (a
  *   worker lets go) -> node_gone() -> node_reap() on control's thread
  *
- * A stream of a conversation that begins as a relay needs neither costs nor
- * admission, and one that has had no transcoder since is in no table and has no
- * engine to leave. What a call has cost and counted stays with the node.
+ * A stream of a call of two streams that begins as a relay needs neither costs
+ * nor admission, and one that has had no transcoder since is in no table and
+ * has no engine to leave. What a call has cost and counted stays with the node.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -37,22 +37,6 @@ static unsigned cost_media(const struct stream_cfg *cfg,
 	return n;
 }
 
-/* A call that goes on does not wait for a measurement: its frames have cost
- * something, of which a part is no more than half. 0; -ENOENT: it begins. */
-static int put_past_cost(struct node *n, const struct stream_cfg *cfg,
-			 const struct cost_part *part)
-{
-	const struct stream_past *was =
-		n->restoring ? &n->restoring->stream[0] : NULL;
-	const struct cr_cost half = { .mean = was ? was->mean / 2 : 0,
-				      .p99 = was ? was->p99 / 2 : 0 };
-	const struct cost_value v = { .enc = half,
-				      .dec = half,
-				      .frame = cfg->release.period };
-
-	return was ? costs_put(n->costs, part, &v) : -ENOENT;
-}
-
 int node_cost_of(struct node *n, const struct stream_cfg *cfg,
 		 struct cost_entry **out, struct cr_err *e)
 {
@@ -64,11 +48,8 @@ int node_cost_of(struct node *n, const struct stream_cfg *cfg,
 	int err = 0;
 
 	for (unsigned i = 0; i < count && !err; i++) {
-		do
-			err = costs_find(n->costs, &media[i],
-					 cfg->release.period, &entry, &missing,
-					 e);
-		while (err == -EAGAIN && !put_past_cost(n, cfg, &missing));
+		err = costs_find(n->costs, &media[i], cfg->release.period,
+				 &entry, &missing, e);
 		if (err || entry->cost.mean <= most)
 			continue;
 		most = entry->cost.mean;
@@ -129,8 +110,7 @@ int node_admit_measured(struct node *n, int64_t need, struct cr_verdict *v)
 	int64_t now = costs_load_ppm(n->costs);
 
 	live_load(n->live, &load);
-	if (!n->cfg.admission || n->restoring || need <= 0 ||
-	    now + need <= load.bound_ppm)
+	if (!n->cfg.admission || need <= 0 || now + need <= load.bound_ppm)
 		return 0;
 	*v = (struct cr_verdict){ .need_ppm = need,
 				  .free_ppm = load.bound_ppm - now,
@@ -159,80 +139,58 @@ int node_refuse(struct node *n, int err, const struct cr_verdict *v,
 		v->rule ? v->rule : "load");
 }
 
-/** A new stream @nc, complete, is one of the node's. */
-static void node_call_enter(struct node *n, struct node_call *nc)
+/** A new stream @st, complete, is one of the node's. */
+static void node_stream_enter(struct node *n, struct node_stream *st)
 {
-	RB_INSERT(node_tree, &n->calls, nc);
+	RB_INSERT(node_tree, &n->calls, st);
 	n->ncalls++;
-	n->nrelays += node_call_relays(nc);
+	n->nrelays += node_stream_relays(st);
 	n->calls_started++;
 }
 
-/* It starts now; or it did before its process died. */
-static void set_start(struct node_call *nc)
-{
-	const struct call_past *past = nc->node->restoring;
-
-	nc->started = clock_now();
-	nc->started_utc = clock_read(CLOCK_REALTIME);
-	if (!past)
-		return;
-	nc->started -= cr_ns_max(nc->started_utc - past->started_utc, 0);
-	nc->started_utc = past->started_utc;
-}
-
-/* Nobody sees its stream yet. */
-static void keep_stream(const struct node_call *nc)
-{
-	struct conversation *of = nc->conversation;
-
-	node_keep_stream(nc->node, of ? *conversation_slot(of) : nc->slot,
-			 of && conversation_stream(of, 0), nc->stream);
-}
-
 int node_relay_start(struct node *n, struct stream_cfg *cfg,
-		     struct conversation *of, struct node_call **out,
+		     struct node_call *of, struct node_stream **out,
 		     struct cr_err *e)
 {
 	struct relay_types *types = relay_types_new(
 		cfg, aux_types_of(cfg, (struct aux_types){ 0 }));
-	struct node_call *nc = calloc(1, sizeof(*nc));
+	struct node_stream *st = calloc(1, sizeof(*st));
 
 	cfg->id = n->last_id + 1;
 	cfg->receiver = cfg->in_endpoint->cfg.receiver;
 	cfg->ring_frames = n->cfg.ring_frames;
 	cfg->shed = n->cfg.shed.kind;
-	if (nc && types)
-		nc->stream = stream_new(cfg, types);
-	if (!nc || !nc->stream) {
+	if (st && types)
+		st->stream = stream_new(cfg, types);
+	if (!st || !st->stream) {
 		free(types);
-		free(nc);
+		free(st);
 		return cr_fail(e, -ENOMEM, "out of memory for a relay");
 	}
 	n->last_id++;
-	nc->id = cfg->id;
-	nc->node = n;
-	set_start(nc);
-	nc->conversation = of;
-	nc->stream->owner = nc;
-	nc->stream->cfg.codecs = NULL; /* they were lent */
-	keep_stream(nc);
-	endpoint_feed(cfg->in_endpoint, nc->stream);
-	node_call_enter(n, nc);
-	*out = nc;
+	st->id = cfg->id;
+	st->node = n;
+	st->started = clock_now();
+	st->started_utc = clock_read(CLOCK_REALTIME);
+	st->call = of;
+	st->stream->owner = st;
+	st->stream->cfg.codecs = NULL; /* they were lent */
+	endpoint_feed(cfg->in_endpoint, st->stream);
+	node_stream_enter(n, st);
+	*out = st;
 	return 0;
 }
 
-/** The last thread has let go of @nc. Any thread. */
-static void node_call_gone(struct node_call *nc)
+/** The last thread has let go of @st. Any thread. */
+static void node_stream_gone(struct node_stream *st)
 {
-	struct node *n = nc->node;
+	struct node *n = st->node;
 	bool first;
 
 	pthread_mutex_lock(&n->gone_lock);
 	first = !n->gone;
-	nc->next_gone = n->gone;
-	n->gone = nc;
+	st->next_gone = n->gone;
+	n->gone = st;
 	pthread_mutex_unlock(&n->gone_lock);
 	if (first)
 		event_active(n->gone_event, EV_READ, 0);
@@ -245,13 +203,13 @@ static void leave_engine(struct rcu_later *head)
 {
 	struct stream *s = caa_container_of(head, struct stream, rcu);
 	struct transcoder *c = stream_transcoder(s);
-	struct node_call *nc = s->owner;
+	struct node_stream *st = s->owner;
 
 	rcu_deferred();
 	if (c)
-		live_remove(nc->node->live, &c->lt);
+		live_remove(st->node->live, &c->lt);
 	else
-		node_call_gone(nc);
+		node_stream_gone(st);
 }
 
 void node_back(void *arg, struct live_task *lt)
@@ -260,33 +218,32 @@ void node_back(void *arg, struct live_task *lt)
 	rcu_defer(&transcoder_of(lt)->stream->rcu, leave_engine);
 }
 
-void node_call_stop(struct node_call *nc, enum node_end why,
-		    const struct node_who *who)
+void node_stream_stop(struct node_stream *st, enum node_end why,
+		      const struct node_who *who)
 {
-	struct transcoder *c = node_call_transcoder(nc);
+	struct transcoder *c = node_stream_transcoder(st);
 
-	if (nc->ending)
+	if (st->ending)
 		return;
-	node_call_forget(nc);
-	nc->ending = true;
-	nc->node->nending++;
-	nc->why = why;
+	st->ending = true;
+	st->node->nending++;
+	st->why = why;
 	if (who) {
-		nc->by = who->by;
-		(void)snprintf(nc->peer, sizeof(nc->peer), "%s",
+		st->by = who->by;
+		(void)snprintf(st->peer, sizeof(st->peer), "%s",
 			       who->peer ? who->peer : "");
 	}
-	if (nc->conversation)
-		conversation_stream_ends(nc->conversation, nc);
-	else if (nc->in_endpoint)
-		node_endpoint_leave(nc->in_endpoint);
+	if (st->call)
+		node_call_stream_ends(st->call, st);
+	else if (st->in_endpoint)
+		node_endpoint_leave(st->in_endpoint);
 	else
-		receivers_del(nc->node->receivers, c);
-	if (nc->cost)
-		nc->cost->calls--;
+		receivers_del(st->node->receivers, c);
+	if (st->cost)
+		st->cost->calls--;
 	if (c)
-		call_table_del(nc->node->table, c);
-	rcu_defer(&nc->stream->rcu, leave_engine);
+		stream_table_del(st->node->table, c);
+	rcu_defer(&st->stream->rcu, leave_engine);
 }
 
 void node_gone(void *arg, struct live_task *lt)
@@ -295,115 +252,115 @@ void node_gone(void *arg, struct live_task *lt)
 
 	(void)arg;
 	if (c->stream)
-		node_call_gone(c->stream->owner);
+		node_stream_gone(c->stream->owner);
 	else
 		transcoder_free(c); /* node_drop_transcoder() */
 }
 
-void node_call_counts(const struct node_call *nc, struct node_call_counts *out)
+void node_stream_counts(const struct node_stream *st,
+			struct node_stream_counts *out)
 {
-	const struct stream_counters *count = &nc->stream->count;
+	const struct stream_counters *count = &st->stream->count;
 
 #define PUT(name, ...)                                                         \
 	out->name = atomic_load_explicit(&count->name, memory_order_relaxed);
-	CALL_COUNTERS(PUT)
+	STREAM_COUNTERS(PUT)
 #undef PUT
 }
 
-/** Meter only some of @nc's frames if the cost book knows its like. It has a
+/** Meter only some of @st's frames if the cost book knows its like. It has a
  * transcoder. */
-static void node_meter_less(struct node_call *nc)
+static void node_meter_less(struct node_stream *st)
 {
-	if (nc->cost->learner.frames >= LEARNER_MEMORY)
-		transcode_cost_settle(&node_call_transcoder(nc)->metered,
-				      nc->id);
+	if (st->cost->learner.frames >= LEARNER_MEMORY)
+		transcode_cost_settle(&node_stream_transcoder(st)->metered,
+				      st->id);
 }
 
 /* Of a call that does more than RECENT_TIMES frames between two looks only the
  * latest count. */
-static void learn_from(struct node_call *nc)
+static void learn_from(struct node_stream *st)
 {
-	const struct transcoder *c = node_call_transcoder(nc);
+	const struct transcoder *c = node_stream_transcoder(st);
 	uint32_t ns[RECENT_TIMES];
 
 	/* what several codecs take says nothing of one pair */
-	if (!c || !nc->cost || nc->codecs || nc->recoded)
+	if (!c || !st->cost || st->codecs || st->recoded)
 		return;
-	costs_learn(nc->cost, ns, recent_take(&c->cost, &nc->learned, ns));
-	node_meter_less(nc);
+	costs_learn(st->cost, ns, recent_take(&c->cost, &st->learned, ns));
+	node_meter_less(st);
 }
 
 void node_learn(struct node *n)
 {
-	struct node_call *nc;
+	struct node_stream *st;
 
-	RB_FOREACH (nc, node_tree, &n->calls)
-		learn_from(nc);
+	RB_FOREACH (st, node_tree, &n->calls)
+		learn_from(st);
 	n->gave_nothing = false;
 }
 
-static void finish_gone(struct node *n, struct node_call *nc)
+static void finish_gone(struct node *n, struct node_stream *st)
 {
-	struct stream *s = nc->stream;
-	struct node_call_counts count;
+	struct stream *s = st->stream;
+	struct node_stream_counts count;
 
-	if (node_call_is_fed(nc)) /* an endpoint that goes on counts itself */
+	if (node_stream_is_fed(st)) /* an endpoint that goes on counts itself */
 		rx_count_rest(s->cfg.in_endpoint);
 	if (stream_transcoder(s))
 		transcoder_count_rest(stream_transcoder(s));
-	if (nc->hung)
-		node_watch_returned(n, nc);
+	if (st->hung)
+		node_watch_returned(n, st);
 	else
-		node_notify_ended(n, nc);
-	node_call_counts(nc, &count);
-	for (unsigned i = 0; i < CALL_NCOUNTERS; i++)
+		node_notify_ended(n, st);
+	node_stream_counts(st, &count);
+	for (unsigned i = 0; i < STREAM_NCOUNTERS; i++)
 		n->past.all[i] += count.all[i];
-	learn_from(nc);
-	if (nc->cost)
-		costs_release(n->costs, nc->cost);
-	RB_REMOVE(node_tree, &n->calls, nc);
+	learn_from(st);
+	if (st->cost)
+		costs_release(n->costs, st->cost);
+	RB_REMOVE(node_tree, &n->calls, st);
 	n->ncalls--;
-	n->nending -= !nc->hung;
-	n->nrelays -= node_call_relays(nc);
-	if (nc->in_endpoint)
-		node_endpoint_release(nc->in_endpoint);
+	n->nending -= !st->hung;
+	n->nrelays -= node_stream_relays(st);
+	if (st->in_endpoint)
+		node_endpoint_release(st->in_endpoint);
 	stream_free(s);
-	if (nc->conversation)
-		conversation_stream_gone(nc->conversation, nc);
-	state_slot_give(n->cfg.state, nc->slot);
-	free(nc->codecs);
-	free(nc);
+	if (st->call)
+		node_call_stream_gone(st->call, st);
+	free(st->codecs);
+	free(st);
 }
 
 void node_reap(evutil_socket_t fd, short what, void *arg)
 {
 	struct node *n = arg;
-	struct node_call *nc, *next;
+	struct node_stream *st, *next;
 
 	(void)fd, (void)what;
 	pthread_mutex_lock(&n->gone_lock);
-	nc = n->gone;
+	st = n->gone;
 	n->gone = NULL;
 	pthread_mutex_unlock(&n->gone_lock);
-	for (; nc; nc = next) {
-		const struct transcoder *c = node_call_transcoder(nc);
+	for (; st; st = next) {
+		const struct transcoder *c = node_stream_transcoder(st);
 
-		next = nc->next_gone;
+		next = st->next_gone;
 		if (c && !transcoder_unposted(c))
 			node_flush(n); /* its last packets wait */
 		CR_ASSERT(!c || transcoder_unposted(c));
-		finish_gone(n, nc);
+		finish_gone(n, st);
 	}
 }
 
-static int node_call_cmp(struct node_call *a, struct node_call *b)
+static int node_stream_cmp(struct node_stream *a, struct node_stream *b)
 {
 	uint32_t x = a->id, y = b->id;
 
 	return (x > y) - (x < y);
 }
 
-RB_GENERATE(node_tree, node_call, by_id, node_call_cmp)
+RB_GENERATE(node_tree, node_stream, by_id, node_stream_cmp)
 
 const char *node_end_name(enum node_end why)
 {
@@ -429,7 +386,7 @@ static bool ssrc_free(struct node *n, uint32_t ssrc)
 	bool free_;
 
 	rcu_read_begin();
-	free_ = !call_table_find(n->table, ssrc);
+	free_ = !stream_table_find(n->table, ssrc);
 	rcu_read_end();
 	return free_;
 }
@@ -480,7 +437,7 @@ static int choose_interface(struct node *n, const struct call_spec *spec,
 }
 
 /* Open a port of its own for what comes in, if @spec asks for one. */
-static int open_in_endpoint(struct node_call *nc, struct stream_cfg *cfg,
+static int open_in_endpoint(struct node_stream *st, struct stream_cfg *cfg,
 			    const struct call_spec *spec, struct cr_err *e)
 {
 	struct endpoint_rtcp_cfg rtcp;
@@ -499,27 +456,27 @@ static int open_in_endpoint(struct node_call *nc, struct stream_cfg *cfg,
 			 .rate_out = codec_use_clock(&cfg->media.out) },
 		.listener = cfg->to,
 	};
-	/* as node_call_start() has checked */
-	err = choose_interface(nc->node, spec, &at, e);
+	/* as node_stream_start() has checked */
+	err = choose_interface(st->node, spec, &at, e);
 	if (!err)
-		err = node_endpoint_new(nc->node, at, &cfg->hears, &rtcp,
-					&nc->in_endpoint, e);
+		err = node_endpoint_new(st->node, at, &cfg->hears, &rtcp,
+					&st->in_endpoint, e);
 	if (err) {
-		nc->node->calls_refused++;
+		st->node->calls_refused++;
 		return err;
 	}
-	node_endpoint_join(nc->in_endpoint, NULL);
-	cfg->in_endpoint = nc->in_endpoint->endpoint;
+	node_endpoint_join(st->in_endpoint, NULL);
+	cfg->in_endpoint = st->in_endpoint->endpoint;
 	cfg->tally = endpoint_rtcp_sent(cfg->in_endpoint);
 	cfg->receiver = cfg->in_endpoint->cfg.receiver;
 	return 0;
 }
 
 /* What can fail comes before what takes effect. */
-static int join_engine(struct node *n, struct node_call *nc, struct cr_err *e)
+static int join_engine(struct node *n, struct node_stream *st, struct cr_err *e)
 {
-	const struct stream_cfg *cfg = node_call_settings(nc);
-	struct transcoder *c = node_call_transcoder(nc);
+	const struct stream_cfg *cfg = node_stream_settings(st);
+	struct transcoder *c = node_stream_transcoder(st);
 	struct cr_verdict v = { 0 };
 	int err;
 
@@ -537,9 +494,9 @@ static int join_engine(struct node *n, struct node_call *nc, struct cr_err *e)
 	}
 	/* from here on packets find it; choose_numbers() saw the SSRC free,
 	 * and only this thread adds */
-	CR_ASSERT(!call_table_add(n->table, c));
+	CR_ASSERT(!stream_table_add(n->table, c));
 	if (cfg->in_endpoint)
-		endpoint_feed(cfg->in_endpoint, nc->stream);
+		endpoint_feed(cfg->in_endpoint, st->stream);
 	else
 		receivers_add(n->receivers, c);
 	return 0;
@@ -566,47 +523,47 @@ static int check_families(const struct node *n, const struct stream_cfg *cfg,
 	return 0;
 }
 
-struct node_call *node_call_pair(const struct node_call *nc)
+struct node_stream *node_stream_pair(const struct node_stream *st)
 {
 	uint64_t pair;
 
-	if (node_call_relays(nc))
-		return conversation_other(nc->conversation, nc);
-	pair = atomic_load_explicit(&node_call_transcoder(nc)->pair,
+	if (node_stream_relays(st))
+		return node_call_other(st->call, st);
+	pair = atomic_load_explicit(&node_stream_transcoder(st)->pair,
 				    memory_order_relaxed);
-	return node_call_find(nc->node, transcoder_pair_id(pair));
+	return node_stream_find(st->node, transcoder_pair_id(pair));
 }
 
 static int check_pair(struct node *n, const struct stream_cfg *cfg,
 		      struct cr_err *e)
 {
-	struct node_call *other = node_call_find(n, cfg->pair);
-	struct node_call *third;
+	struct node_stream *other = node_stream_find(n, cfg->pair);
+	struct node_stream *third;
 
 	if (!cfg->pair)
 		return 0;
 	if (!other)
 		return cr_fail(e, -ESRCH, "pair: there is no call %" PRIu32,
 			       cfg->pair);
-	third = node_call_pair(other);
+	third = node_stream_pair(other);
 	if (third)
 		return cr_fail(e, -EEXIST,
 			       "pair: call %" PRIu32 " is paired with call "
 			       "%" PRIu32 " already",
 			       cfg->pair, third->id);
-	if (!node_call_relays(other) &&
-	    (call_takes_cmr(cfg, node_call_settings(other)) ||
-	     call_takes_cmr(node_call_settings(other), cfg)))
+	if (!node_stream_relays(other) &&
+	    (call_takes_cmr(cfg, node_stream_settings(other)) ||
+	     call_takes_cmr(node_stream_settings(other), cfg)))
 		return 0;
 	return cr_fail(e, -EINVAL,
 		       "pair: neither call sends the AMR or AMR-WB that the "
 		       "other receives, so no mode request can pass");
 }
 
-void node_join_pair(struct node_call *a, struct node_call *b)
+void node_join_pair(struct node_stream *a, struct node_stream *b)
 {
-	struct transcoder *x = node_call_transcoder(a),
-			  *y = node_call_transcoder(b);
+	struct transcoder *x = node_stream_transcoder(a),
+			  *y = node_stream_transcoder(b);
 
 	/* analyzer: who joins them has checked that both are there */
 	atomic_store_explicit(&x->pair, transcoder_pair(y),
@@ -657,90 +614,88 @@ static int refuse_first(struct node *n, const struct stream_cfg *cfg,
 	return err;
 }
 
-/* The call is complete: let it in. When that fails, it and @nc are freed. */
-static int enter_call(struct node *n, struct node_call *nc,
+/* The call is complete: let it in. When that fails, it and @st are freed. */
+static int enter_call(struct node *n, struct node_stream *st,
 		      struct stream_cfg *cfg, const struct call_spec *spec,
 		      struct cr_err *e)
 {
 	struct transcoder *c;
-	int err = open_in_endpoint(nc, cfg, spec, e);
+	int err = open_in_endpoint(st, cfg, spec, e);
 
 	if (!err && !cfg->out_endpoint)
-		err = circle_check_call(n, cfg, nc->in_endpoint, e);
+		err = circle_check_call(n, cfg, st->in_endpoint, e);
 	if (!err) {
-		call_settle(cfg, &nc->cost->cost);
-		nc->stream = stream_new(cfg, NULL);
-		err = nc->stream ? transcoder_new(&c, nc->stream, cfg, e)
+		stream_settle(cfg, &st->cost->cost);
+		st->stream = stream_new(cfg, NULL);
+		err = st->stream ? transcoder_new(&c, st->stream, cfg, e)
 				 : cr_fail(e, -ENOMEM,
 					   "out of memory for a stream");
 		if (err == -ENOMEM)
 			n->calls_refused++;
 	}
 	if (!err) {
-		nc->id = cfg->id;
-		nc->stream->owner = nc;
-		c->lt.kind = &node_call_kind;
-		stream_set_transcoder(nc->stream, c);
-		keep_stream(nc);
-		node_meter_less(nc);
-		err = join_engine(n, nc, e);
+		st->id = cfg->id;
+		st->stream->owner = st;
+		c->lt.kind = &node_stream_kind;
+		stream_set_transcoder(st->stream, c);
+		node_meter_less(st);
+		err = join_engine(n, st, e);
 	}
 	if (!err)
 		return 0;
-	stream_free(nc->stream); /* nobody has seen it */
-	if (nc->in_endpoint)
-		node_endpoint_discard(nc->in_endpoint);
-	state_slot_give(n->cfg.state, nc->slot);
-	free(nc->codecs);
-	free(nc);
+	stream_free(st->stream); /* nobody has seen it */
+	if (st->in_endpoint)
+		node_endpoint_discard(st->in_endpoint);
+	free(st->codecs);
+	free(st);
 	return err;
 }
 
 /* A call that nothing speaks against but admission: by itself, of @spec; or of
- * the conversation @of, whose endpoints @cfg has. */
+ * the call @of, whose endpoints @cfg has. */
 static int begin_call(struct node *n, struct stream_cfg *cfg,
-		      const struct call_spec *spec, struct conversation *of,
-		      struct node_call **out, struct cr_err *e)
+		      const struct call_spec *spec, struct node_call *of,
+		      struct node_stream **out, struct cr_err *e)
 {
 	struct cost_entry *cost;
-	struct node_call *nc;
+	struct node_stream *st;
 	int err = node_cost_of(n, cfg, &cost, e);
 
 	if (err)
 		return err;
-	nc = calloc(1, sizeof(*nc));
-	if (!nc)
+	st = calloc(1, sizeof(*st));
+	if (!st)
 		return cr_fail(e, -ENOMEM, "out of memory for a call");
-	nc->node = n;
-	set_start(nc);
-	nc->cost = cost;
-	nc->conversation = of;
-	nc->codecs = node_codecs_copy(cfg->codecs);
-	if (cfg->codecs && !nc->codecs) {
-		free(nc);
+	st->node = n;
+	st->started = clock_now();
+	st->started_utc = clock_read(CLOCK_REALTIME);
+	st->cost = cost;
+	st->call = of;
+	st->codecs = node_codecs_copy(cfg->codecs);
+	if (cfg->codecs && !st->codecs) {
+		free(st);
 		return cr_fail(e, -ENOMEM, "out of memory for a call");
 	}
-	nc->slot = of ? NULL : node_take_slot(n);
-	cfg->codecs = nc->codecs;
+	cfg->codecs = st->codecs;
 	choose_receiver(n, cfg, spec && spec->port == CALL_PORT_OWN);
 	choose_numbers(n, cfg);
 	cfg->id = ++n->last_id;
-	err = enter_call(n, nc, cfg, spec, e);
+	err = enter_call(n, st, cfg, spec, e);
 	if (err)
 		return err;
 	if (cfg->pair)
-		node_join_pair(nc, node_call_find(n, cfg->pair));
+		node_join_pair(st, node_stream_find(n, cfg->pair));
 	costs_hold(n->costs, cost);
 	cost->calls++;
-	node_call_enter(n, nc);
-	node_trace_call(nc);
-	*out = nc;
+	node_stream_enter(n, st);
+	node_trace_call(st);
+	*out = st;
 	return 0;
 }
 
-int node_call_start(struct node *n, struct stream_cfg *cfg,
-		    const struct call_spec *spec, struct node_call **out,
-		    struct cr_err *e)
+int node_stream_start(struct node *n, struct stream_cfg *cfg,
+		      const struct call_spec *spec, struct node_stream **out,
+		      struct cr_err *e)
 {
 	const struct interface_cfg shared = { .local = n->cfg.rtp,
 					      .advertised =
@@ -758,47 +713,47 @@ int node_call_start(struct node *n, struct stream_cfg *cfg,
 	return err ? err : begin_call(n, cfg, spec, NULL, out, e);
 }
 
-int node_stream_start(struct node *n, struct stream_cfg *cfg,
-		      struct conversation *of, struct node_call **out,
+int node_stream_begin(struct node *n, struct stream_cfg *cfg,
+		      struct node_call *of, struct node_stream **out,
 		      struct cr_err *e)
 {
 	return begin_call(n, cfg, NULL, of, out, e);
 }
 
-int node_make_transcoder(struct node_call *nc, struct stream_cfg *cfg,
+int node_make_transcoder(struct node_stream *st, struct stream_cfg *cfg,
 			 struct transcoder **out, struct cr_err *e)
 {
 	int err;
 
-	(void)stream_relays_as(nc->stream, &cfg->ssrc_out);
-	choose_receiver(nc->node, cfg, true);
-	choose_numbers(nc->node, cfg);
-	cfg->id = nc->id;
-	err = transcoder_new(out, nc->stream, cfg, e);
+	(void)stream_relays_as(st->stream, &cfg->ssrc_out);
+	choose_receiver(st->node, cfg, true);
+	choose_numbers(st->node, cfg);
+	cfg->id = st->id;
+	err = transcoder_new(out, st->stream, cfg, e);
 	if (!err)
-		(*out)->lt.kind = &node_call_kind;
+		(*out)->lt.kind = &node_stream_kind;
 	return err;
 }
 
-void node_set_transcoder(struct node_call *nc, struct transcoder *c,
+void node_set_transcoder(struct node_stream *st, struct transcoder *c,
 			 const struct stream_cfg *cfg, struct cost_entry *cost)
 {
-	struct stream *s = nc->stream;
+	struct stream *s = st->stream;
 
 	s->cfg.ts_out = cfg->ts_out;
 	s->cfg.seq_out = cfg->seq_out;
 	s->cfg.ssrc_out = cfg->ssrc_out;
 	transcoder_set_terms(c, cfg);
-	nc->cost = cost;
-	costs_hold(nc->node->costs, cost);
+	st->cost = cost;
+	costs_hold(st->node->costs, cost);
 	cost->calls++;
 	/* it was free when it was drawn, but the other stream of the
-	 * conversation may have drawn the same; nobody has seen this one */
-	while (call_table_add(nc->node->table, c))
+	 * call may have drawn the same; nobody has seen this one */
+	while (stream_table_add(st->node->table, c))
 		c->ssrc_in = node_random_ssrc();
 	s->cfg.ssrc_in = c->ssrc_in;
 	stream_set_transcoder(s, c);
-	node_trace_call(nc);
+	node_trace_call(st);
 }
 
 void node_drop_transcoder(struct node *n, struct transcoder *c)
@@ -807,71 +762,71 @@ void node_drop_transcoder(struct node *n, struct transcoder *c)
 	live_remove(n->live, &c->lt);
 }
 
-struct node_call *node_call_after(struct node *n, uint32_t id)
+struct node_stream *node_stream_after(struct node *n, uint32_t id)
 {
-	struct node_call key = { .id = id + 1 };
+	struct node_stream key = { .id = id + 1 };
 
 	return id == UINT32_MAX ? NULL : RB_NFIND(node_tree, &n->calls, &key);
 }
 
 /* Ending ones, too. */
-static struct node_call *call_with_id(struct node *n, uint32_t id)
+static struct node_stream *call_with_id(struct node *n, uint32_t id)
 {
-	struct node_call key = { .id = id };
+	struct node_stream key = { .id = id };
 
 	return RB_FIND(node_tree, &n->calls, &key);
 }
 
-struct node_call *node_call_find(struct node *n, uint32_t id)
+struct node_stream *node_stream_find(struct node *n, uint32_t id)
 {
-	struct node_call *nc = call_with_id(n, id);
+	struct node_stream *st = call_with_id(n, id);
 
-	return nc && !nc->ending ? nc : NULL;
+	return st && !st->ending ? st : NULL;
 }
 
-uint32_t node_call_id(const struct node_call *nc)
+uint32_t node_stream_id(const struct node_stream *st)
 {
-	return nc->id;
+	return st->id;
 }
 
-void *node_call_owner(const struct node_call *nc)
+void *node_stream_owner(const struct node_stream *st)
 {
-	return nc->owner;
+	return st->owner;
 }
 
-void node_call_set_owner(struct node_call *nc, void *owner)
+void node_stream_set_owner(struct node_stream *st, void *owner)
 {
-	nc->owner = owner;
+	st->owner = owner;
 }
 
-struct conversation *node_call_conversation(const struct node_call *nc)
+struct node_call *node_stream_call(const struct node_stream *st)
 {
-	return nc->conversation;
+	return st->call;
 }
 
-bool node_call_ending(const struct node_call *nc)
+bool node_stream_ending(const struct node_stream *st)
 {
-	return nc->ending;
+	return st->ending;
 }
 
-enum node_end node_call_why(const struct node_call *nc)
+enum node_end node_stream_why(const struct node_stream *st)
 {
-	return nc->why;
+	return st->why;
 }
 
-struct stream_cfg node_call_cfg(const struct node_call *nc)
+struct stream_cfg node_stream_cfg(const struct node_stream *st)
 {
-	struct stream_cfg cfg = *node_call_settings(nc);
+	struct stream_cfg cfg = *node_stream_settings(st);
 
-	if (!node_call_relays(nc))
+	if (!node_stream_relays(st))
 		cfg.media.out.cfg.mode =
-			pipeline_mode(node_call_transcoder(nc)->pipeline);
+			pipeline_mode(node_stream_transcoder(st)->pipeline);
 	return cfg;
 }
 
-bool node_call_hung(struct node *n, uint32_t id)
+bool node_stream_hung(struct node *n, uint32_t id)
 {
-	const struct node_call *nc = call_with_id(n, id);
+	const struct node_stream *st = call_with_id(n, id);
 
-	return nc && nc->hung;
+	return st && st->hung;
 }

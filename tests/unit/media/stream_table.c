@@ -7,12 +7,12 @@
 #include <string.h>
 
 #include "cmocka_cr.h"
-#include "media/call_table.h"
+#include "media/stream_table.h"
 
 enum { CALLS = 20000 }; /* more than entries */
 
-static struct call_cache cache;
-static struct call_table *table;
+static struct stream_cache cache;
+static struct stream_table *table;
 
 /* The table needs no more of a call than this. */
 static struct transcoder *add(uint32_t ssrc)
@@ -23,7 +23,7 @@ static struct transcoder *add(uint32_t ssrc)
 	assert_non_null(c);
 	memset(c, 0, sizeof(*c));
 	c->ssrc_in = ssrc;
-	assert_int_equal(call_table_add(table, c), 0);
+	assert_int_equal(stream_table_add(table, c), 0);
 	return c;
 }
 
@@ -32,8 +32,8 @@ static struct transcoder *find(uint32_t ssrc)
 	struct transcoder *c;
 
 	rcu_read_begin();
-	c = call_cache_find(&cache, table, ssrc);
-	assert_ptr_equal(c, call_table_find(table, ssrc));
+	c = stream_cache_find(&cache, table, ssrc);
+	assert_ptr_equal(c, stream_table_find(table, ssrc));
 	rcu_read_end();
 	return c;
 }
@@ -41,14 +41,14 @@ static struct transcoder *find(uint32_t ssrc)
 static int setup(void **state)
 {
 	rcu_register_thread();
-	table = call_table_new(1024);
+	table = stream_table_new(1024);
 	memset(&cache, 0, sizeof(cache));
 	return table ? 0 : -1;
 }
 
 static int teardown(void **state)
 {
-	call_table_free(table);
+	stream_table_free(table);
 	rcu_unregister_thread();
 	return 0;
 }
@@ -60,11 +60,11 @@ static void a_call_that_left_is_not_found(void **state)
 	assert_ptr_equal(find(7), first);
 	assert_ptr_equal(find(7), first);
 	assert_null(find(8));
-	call_table_del(table, first);
+	stream_table_del(table, first);
 	assert_null(find(7));
 	second = add(7);
 	assert_ptr_equal(find(7), second);
-	call_table_del(table, second);
+	stream_table_del(table, second);
 	assert_null(find(7));
 	free(first);
 	free(second);
@@ -80,11 +80,11 @@ static void all_are_found_however_many(void **state)
 		for (uint32_t i = 0; i < CALLS; i++)
 			assert_ptr_equal(find(i * 77 + 1), call[i]);
 	for (uint32_t i = 0; i < CALLS; i++) {
-		call_table_del(table, call[i]);
+		stream_table_del(table, call[i]);
 		if (i % 100 == 0)
 			assert_null(find(i * 77 + 1));
 	}
-	assert_int_equal(call_table_removals(table), CALLS);
+	assert_int_equal(stream_table_removals(table), CALLS);
 	for (uint32_t i = 0; i < CALLS; i++)
 		free(call[i]);
 }

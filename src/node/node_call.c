@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Conversations: what one is asked to be and what streams that makes, its life,
- * and new offers and answers.
+ * Calls of two streams: what one is asked to be and what streams that makes,
+ * its life, and new offers and answers.
  *
  *   start:  checks -> costs -> endpoints -> streams -> listed
  *   end:    of either stream, by whomever -> both endpoints are left, both
  *           streams end -> a grace period -> the last stream has gone -> freed
  */
-#include "node/conversation.h"
+#include "node/node_call.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -18,19 +18,18 @@
 #include "node/call_check.h"
 #include "node/node_impl.h"
 
-struct conversation {
-	RB_ENTRY(conversation) by_id;
+struct node_call {
+	RB_ENTRY(node_call) by_id;
 	uint32_t id;
 	struct node *node;
 	struct node_endpoint *endpoint[2];
-	struct node_call *stream[2]; /**< NULL: has not begun, or has gone */
-	int request;		     /**< enum relay_request                  */
-	char *label;		     /**< owned, or NULL                   */
-	char *tag[2];		     /**< of its parties; the same         */
-	unsigned line;		     /**< of their descriptions; 0: none   */
-	struct node_record *record;  /**< see conversation_record()        */
-	struct state_slot *slot;     /**< see conversation_slot()          */
-	bool relays;		     /**< its streams need no codec        */
+	struct node_stream *stream[2]; /**< NULL: has not begun, or has gone */
+	int request;		    /**< enum relay_request                  */
+	char *label;		    /**< owned, or NULL                   */
+	char *tag[2];		    /**< of its parties; the same         */
+	unsigned line;		    /**< of their descriptions; 0: none   */
+	struct node_record *record; /**< see node_call_record()        */
+	bool relays;		    /**< its streams need no codec        */
 	bool ending;
 };
 
@@ -107,11 +106,11 @@ static int find_endpoint(struct node *n, struct endpoint_spec *r,
 			       path, id);
 	if (check_unsaid(r, path, e))
 		return -EINVAL;
-	if (ep->conversation)
+	if (ep->call)
 		return cr_fail(e, -EBUSY,
 			       "%sendpoint: call %" PRIu32
 			       " has endpoint %" PRIu32,
-			       path, ep->conversation->id, id);
+			       path, ep->call->id, id);
 	if (!ep->spec.side.name)
 		return cr_fail(e, -EINVAL,
 			       "%sendpoint: endpoint %" PRIu32
@@ -138,7 +137,7 @@ static int find_endpoints(struct node *n, struct call_spec *r, struct cr_err *e)
 }
 
 /* Check each codec that party @i may send, as the input of its stream. */
-static int check_codecs(struct call_codecs *codecs, struct stream_cfg *stream,
+static int check_codecs(struct stream_codecs *codecs, struct stream_cfg *stream,
 			const struct call_spec *r, unsigned i, struct cr_err *e)
 {
 	struct end_names called[2] = { names[0], names[1] };
@@ -147,9 +146,9 @@ static int check_codecs(struct call_codecs *codecs, struct stream_cfg *stream,
 	struct stream_cfg cfg;
 	char path[40];
 
-	*codecs = (struct call_codecs){ .n = 1,
-					.one = { stream->media.in },
-					.passed = r->end[i].passed };
+	*codecs = (struct stream_codecs){ .n = 1,
+					  .one = { stream->media.in },
+					  .passed = r->end[i].passed };
 	called[i].path = path;
 	from = &one.end[i];
 	for (unsigned k = 0; k < r->end[i].nalso; k++) {
@@ -209,8 +208,8 @@ static bool same_events(const struct stream_cfg *stream)
 
 /** May @stream[2], of @r, be relays: does no packet need a change that they do
  * not make? */
-static bool conversation_may_relay(const struct stream_cfg *stream,
-				   const struct call_spec *r)
+static bool node_call_may_relay(const struct stream_cfg *stream,
+				const struct call_spec *r)
 {
 	bool said = r->end[0].passed.n && r->end[1].passed.n;
 
@@ -226,8 +225,8 @@ static bool conversation_may_relay(const struct stream_cfg *stream,
 		 same_events(stream)));
 }
 
-int conversation_check(struct conversation_streams *out,
-		       const struct call_spec *r, struct cr_err *e)
+int node_call_check(struct node_call_streams *out, const struct call_spec *r,
+		    struct cr_err *e)
 {
 	struct stream_cfg *stream = out->stream;
 	int err = 0;
@@ -238,7 +237,7 @@ int conversation_check(struct conversation_streams *out,
 		err = check_codecs(&out->codecs[i], &stream[i], r, i, e);
 	if (err)
 		return err;
-	out->relays = conversation_may_relay(stream, r);
+	out->relays = node_call_may_relay(stream, r);
 	for (unsigned i = 0; i < 2; i++)
 		if (stream[i].media.in.codec == &cr_codec_relayed &&
 		    (!out->relays || relay_needs_transcoder(&stream[0]) ||
@@ -251,18 +250,18 @@ int conversation_check(struct conversation_streams *out,
 	return 0;
 }
 
-static int conversation_cmp(struct conversation *a, struct conversation *b)
+static int node_call_cmp(struct node_call *a, struct node_call *b)
 {
 	return (a->id > b->id) - (a->id < b->id);
 }
 
-RB_PROTOTYPE(conversation_tree, conversation, by_id, conversation_cmp)
-RB_GENERATE(conversation_tree, conversation, by_id, conversation_cmp)
+RB_PROTOTYPE(node_call_tree, node_call, by_id, node_call_cmp)
+RB_GENERATE(node_call_tree, node_call, by_id, node_call_cmp)
 
 /* --- endpoints --- */
 
 /* The endpoints towards the parties of @r: open ones, or new ones. */
-static int have_endpoints(struct conversation *c, const struct call_spec *r,
+static int have_endpoints(struct node_call *c, const struct call_spec *r,
 			  struct cr_err *e)
 {
 	int err = 0;
@@ -292,15 +291,14 @@ static int have_endpoints(struct conversation *c, const struct call_spec *r,
 
 /* --- life --- */
 
-static bool has_streams(const struct conversation *c)
+static bool has_streams(const struct node_call *c)
 {
 	return c->stream[0] || c->stream[1];
 }
 
-static void conversation_free(struct conversation *c)
+static void node_call_free(struct node_call *c)
 {
-	RB_REMOVE(conversation_tree, &c->node->conversations, c);
-	state_slot_give(c->node->cfg.state, c->slot);
+	RB_REMOVE(node_call_tree, &c->node->node_calls, c);
 	free(c->label);
 	free(c->tag[0]);
 	free(c->tag[1]);
@@ -308,10 +306,10 @@ static void conversation_free(struct conversation *c)
 	free(c);
 }
 
-static struct conversation *conversation_new(struct node *n,
-					     const struct call_spec *r)
+static struct node_call *node_call_new(struct node *n,
+				       const struct call_spec *r)
 {
-	struct conversation *c = calloc(1, sizeof(*c));
+	struct node_call *c = calloc(1, sizeof(*c));
 
 	if (!c)
 		return NULL;
@@ -325,15 +323,14 @@ static struct conversation *conversation_new(struct node *n,
 	c->id = n->last_id + 1; /* its first stream's */
 	c->node = n;
 	c->request = r->relay;
-	c->slot = node_take_slot(n);
-	RB_INSERT(conversation_tree, &n->conversations, c);
+	RB_INSERT(node_call_tree, &n->node_calls, c);
 	return c;
 }
 
 /** RTCP of both endpoints is about @stream[2] from now on. A relay tells the
  * SSRC of what it passes on by itself. */
-static void conversation_use_rtcp(const struct conversation *c,
-				  const struct stream_cfg *stream)
+static void node_call_use_rtcp(const struct node_call *c,
+			       const struct stream_cfg *stream)
 {
 	for (unsigned i = 0; i < 2; i++) {
 		const struct stream_cfg *to = &stream[!i];
@@ -348,7 +345,7 @@ static void conversation_use_rtcp(const struct conversation *c,
 }
 
 /* Add the transcoders that relays need: they have begun without. */
-static int add_transcoders(struct conversation *c, struct stream_cfg *stream,
+static int add_transcoders(struct node_call *c, struct stream_cfg *stream,
 			   struct cr_err *e)
 {
 	struct node_recode *recode;
@@ -361,22 +358,19 @@ static int add_transcoders(struct conversation *c, struct stream_cfg *stream,
 	if (err)
 		return err;
 	node_recode_commit(recode);
-	conversation_use_rtcp(c, stream);
+	node_call_use_rtcp(c, stream);
 	return 0;
 }
 
-static int start_streams(struct conversation *c, struct stream_cfg *stream,
+static int start_streams(struct node_call *c, struct stream_cfg *stream,
 			 struct cr_err *e)
 {
 	int err = 0;
 
 	for (unsigned i = 0; i < 2 && !c->relays; i++)
 		if (!stream[i].ssrc_out)
-			stream[i].ssrc_out =
-				c->node->restoring
-					? c->node->restoring->stream[i].ssrc_out
-					: node_random_ssrc();
-	conversation_use_rtcp(c, stream);
+			stream[i].ssrc_out = node_random_ssrc();
+	node_call_use_rtcp(c, stream);
 	for (unsigned i = 0; i < 2 && !err; i++) {
 		stream[i].in_endpoint = c->endpoint[i]->endpoint;
 		stream[i].out_endpoint = c->endpoint[!i]->endpoint;
@@ -385,7 +379,7 @@ static int start_streams(struct conversation *c, struct stream_cfg *stream,
 		stream[i].pair = i ? c->stream[0]->id : 0;
 		err = c->relays ? node_relay_start(c->node, &stream[i], c,
 						   &c->stream[i], e)
-				: node_stream_start(c->node, &stream[i], c,
+				: node_stream_begin(c->node, &stream[i], c,
 						    &c->stream[i], e);
 	}
 	return err ? err : add_transcoders(c, stream, e);
@@ -393,8 +387,8 @@ static int start_streams(struct conversation *c, struct stream_cfg *stream,
 
 /** The need of @s, *@ppm of a CPU; the costs are filled in. 0; -EAGAIN, or as
  * node_cost_of(), with @e. */
-static int conversation_load(struct node *n, struct conversation_streams *s,
-			     int64_t *ppm, struct cr_err *e)
+static int node_call_load(struct node *n, struct node_call_streams *s,
+			  int64_t *ppm, struct cr_err *e)
 {
 	*ppm = 0;
 	for (unsigned i = 0; i < 2; i++) {
@@ -407,14 +401,14 @@ static int conversation_load(struct node *n, struct conversation_streams *s,
 		err = node_cost_of(n, stream, &cost, e);
 		if (err)
 			return err;
-		call_settle(stream, &cost->cost);
+		stream_settle(stream, &cost->cost);
 		*ppm += node_load_of(stream);
 	}
 	return 0;
 }
 
 /* If @err is -EAGAIN, note the costs of @s in @lacks. Returns @err. */
-static int note_lacking(int err, const struct conversation_streams *s,
+static int note_lacking(int err, const struct node_call_streams *s,
 			struct node_cost_wait *lacks)
 {
 	if (err == -EAGAIN)
@@ -424,29 +418,29 @@ static int note_lacking(int err, const struct conversation_streams *s,
 
 /* What has begun of @c ends as a call does, but nobody is told of a call that
  * was refused. */
-static void undo_start(struct conversation *c)
+static void undo_start(struct node_call *c)
 {
 	for (unsigned i = 0; i < 2; i++)
 		if (c->stream[i]) {
 			c->stream[i]->untold = true;
 			c->node->calls_started--;
 		}
-	conversation_stop(c, NODE_END_STOPPED, NULL);
+	node_call_stop(c, NODE_END_STOPPED, NULL);
 }
 
-int conversation_begin(struct node *n, struct conversation_streams *s,
-		       const struct call_spec *r, struct conversation **out,
-		       struct cr_err *e)
+int node_call_begin(struct node *n, struct node_call_streams *s,
+		    const struct call_spec *r, struct node_call **out,
+		    struct cr_err *e)
 {
-	struct conversation *c;
+	struct node_call *c;
 	int64_t ppm;
 	int err = node_refuse_full(n, 2, e);
 
 	if (!err)
-		err = conversation_load(n, s, &ppm, e);
+		err = node_call_load(n, s, &ppm, e);
 	if (err)
 		return err;
-	c = conversation_new(n, r);
+	c = node_call_new(n, r);
 	if (!c)
 		return cr_fail(e, -ENOMEM, "out of memory for a call");
 	c->relays = s->relays;
@@ -461,7 +455,7 @@ int conversation_begin(struct node *n, struct conversation_streams *s,
 		for (unsigned i = 0; i < 2; i++)
 			if (c->endpoint[i])
 				node_endpoint_discard(c->endpoint[i]);
-		conversation_free(c);
+		node_call_free(c);
 		return err;
 	}
 	/* one of two streams has begun */
@@ -469,25 +463,25 @@ int conversation_begin(struct node *n, struct conversation_streams *s,
 	return err;
 }
 
-int conversation_start(struct node *n, const struct call_spec *spec,
-		       struct node_cost_wait *lacks, struct conversation **out,
-		       struct cr_err *e)
+int node_call_start(struct node *n, const struct call_spec *spec,
+		    struct node_cost_wait *lacks, struct node_call **out,
+		    struct cr_err *e)
 {
 	struct call_spec r = *spec;
-	struct conversation_streams s;
+	struct node_call_streams s;
 	int err = find_endpoints(n, &r, e);
 
 	if (!err)
-		err = conversation_check(&s, &r, e);
+		err = node_call_check(&s, &r, e);
 	if (!err)
-		err = conversation_begin(n, &s, &r, out, e);
+		err = node_call_begin(n, &s, &r, out, e);
 	return note_lacking(err, &s, lacks);
 }
 
 /** Are @ppm of a CPU free, beside what was @promised? 0, or -ENOSPC with @e. */
-static int conversation_room(struct node *n, int64_t ppm,
-			     const struct conversation_promise *promised,
-			     struct cr_err *e)
+static int node_call_room(struct node *n, int64_t ppm,
+			  const struct node_call_promise *promised,
+			  struct cr_err *e)
 {
 	struct node_capacity has;
 
@@ -503,73 +497,72 @@ static int conversation_room(struct node *n, int64_t ppm,
 		       (double)promised->ppm / CR_PPM);
 }
 
-int conversation_weigh(struct node *n, const struct call_spec *spec,
-		       const struct conversation_promise *promised,
-		       int64_t *ppm, struct node_cost_wait *lacks,
-		       struct cr_err *e)
+int node_call_weigh(struct node *n, const struct call_spec *spec,
+		    const struct node_call_promise *promised, int64_t *ppm,
+		    struct node_cost_wait *lacks, struct cr_err *e)
 {
-	struct conversation_streams s;
-	int err = conversation_check(&s, spec, e);
+	struct node_call_streams s;
+	int err = node_call_check(&s, spec, e);
 
 	*ppm = 0;
 	if (!err)
 		err = node_refuse_full(n, promised->streams + 2, e);
 	if (!err)
-		err = conversation_load(n, &s, ppm, e);
+		err = node_call_load(n, &s, ppm, e);
 	if (err || !*ppm)
 		return note_lacking(err, &s, lacks);
-	return conversation_room(n, *ppm, promised, e);
+	return node_call_room(n, *ppm, promised, e);
 }
 
-void conversation_set_early(struct conversation *c, bool early)
+void node_call_set_early(struct node_call *c, bool early)
 {
 	struct node *n = c->node;
 
 	for (unsigned i = 0; i < 2; i++) {
-		struct node_call *nc = c->stream[i];
+		struct node_stream *st = c->stream[i];
 
-		if (!nc || nc->untold == early)
+		if (!st || st->untold == early)
 			continue;
-		nc->untold = early;
+		st->untold = early;
 		if (early) {
 			n->calls_started--;
 			continue;
 		}
 		n->calls_started++;
-		nc->started = clock_now();
-		nc->started_utc = clock_read(CLOCK_REALTIME);
+		st->started = clock_now();
+		st->started_utc = clock_read(CLOCK_REALTIME);
 	}
 }
 
-const struct node_endpoint *conversation_in_endpoint(
-	const struct conversation *c, const struct node_call *nc)
+const struct node_endpoint *node_call_in_endpoint(const struct node_call *c,
+						  const struct node_stream *st)
 {
 	return c->endpoint[c->endpoint[0]->endpoint !=
-			   node_call_settings(nc)->in_endpoint];
+			   node_stream_settings(st)->in_endpoint];
 }
 
-unsigned conversation_number(const struct conversation *c,
-			     const struct node_call *nc)
+unsigned node_call_number(const struct node_call *c,
+			  const struct node_stream *st)
 {
-	return c->stream[0] != nc;
+	return c->stream[0] != st;
 }
 
-struct node_endpoint *conversation_peer(const struct conversation *c,
-					const struct node_endpoint *ep)
+struct node_endpoint *node_call_peer(const struct node_call *c,
+				     const struct node_endpoint *ep)
 {
 	return c->endpoint[c->endpoint[0] == ep];
 }
 
-struct node_call *conversation_other(const struct conversation *c,
-				     const struct node_call *nc)
+struct node_stream *node_call_other(const struct node_call *c,
+				    const struct node_stream *st)
 {
-	return c->stream[!conversation_number(c, nc)];
+	return c->stream[!node_call_number(c, st)];
 }
 
-void conversation_stream_ends(struct conversation *c, struct node_call *nc)
+void node_call_stream_ends(struct node_call *c, struct node_stream *st)
 {
-	struct node_call *other = conversation_other(c, nc);
-	const struct node_who who = { nc->by, nc->peer };
+	struct node_stream *other = node_call_other(c, st);
+	const struct node_who who = { st->by, st->peer };
 
 	if (c->ending)
 		return;
@@ -580,61 +573,58 @@ void conversation_stream_ends(struct conversation *c, struct node_call *nc)
 			node_endpoint_leave(c->endpoint[i]);
 	node_notify(c->node);
 	if (other)
-		node_call_stop(other, nc->why, &who);
+		node_stream_stop(other, st->why, &who);
 }
 
-void conversation_stream_gone(struct conversation *c,
-			      const struct node_call *nc)
+void node_call_stream_gone(struct node_call *c, const struct node_stream *st)
 {
-	c->stream[conversation_number(c, nc)] = NULL;
+	c->stream[node_call_number(c, st)] = NULL;
 	if (!has_streams(c)) {
 		/* The last stream has gone, a grace period after receivers have
 		 * left. */
 		node_endpoint_release(c->endpoint[0]);
 		node_endpoint_release(c->endpoint[1]);
-		conversation_free(c);
+		node_call_free(c);
 	}
 }
 
-void conversation_stop(struct conversation *c, enum node_end why,
-		       const struct node_who *who)
+void node_call_stop(struct node_call *c, enum node_end why,
+		    const struct node_who *who)
 {
 	for (unsigned i = 0; i < 2; i++)
 		if (c->stream[i]) {
-			node_call_stop(c->stream[i], why, who);
+			node_stream_stop(c->stream[i], why, who);
 			return; /* the other one ends by it */
 		}
 }
 
 /* --- what others ask --- */
 
-struct conversation *conversation_find(struct node *n, uint32_t id)
+struct node_call *node_call_find(struct node *n, uint32_t id)
 {
-	struct conversation key = { .id = id };
-	struct conversation *c =
-		RB_FIND(conversation_tree, &n->conversations, &key);
+	struct node_call key = { .id = id };
+	struct node_call *c = RB_FIND(node_call_tree, &n->node_calls, &key);
 
 	return c && !c->ending ? c : NULL;
 }
 
-struct conversation *conversation_after(struct node *n, uint32_t id)
+struct node_call *node_call_after(struct node *n, uint32_t id)
 {
-	struct conversation key = { .id = id };
-	struct conversation *c =
-		RB_NFIND(conversation_tree, &n->conversations, &key);
+	struct node_call key = { .id = id };
+	struct node_call *c = RB_NFIND(node_call_tree, &n->node_calls, &key);
 
 	while (c && (c->ending || c->id == id))
-		c = RB_NEXT(conversation_tree, &n->conversations, c);
+		c = RB_NEXT(node_call_tree, &n->node_calls, c);
 	return c;
 }
 
-uint32_t conversation_id(const struct conversation *c)
+uint32_t node_call_id(const struct node_call *c)
 {
 	return c->id;
 }
 
-void conversation_set_tags(struct conversation *c, const char *const tag[2],
-			   unsigned line)
+void node_call_set_tags(struct node_call *c, const char *const tag[2],
+			unsigned line)
 {
 	c->line = line;
 	for (unsigned i = 0; i < 2; i++) {
@@ -643,17 +633,12 @@ void conversation_set_tags(struct conversation *c, const char *const tag[2],
 	}
 }
 
-struct node_record **conversation_record(struct conversation *c)
+struct node_record **node_call_record(struct node_call *c)
 {
 	return &c->record;
 }
 
-struct state_slot **conversation_slot(struct conversation *c)
-{
-	return &c->slot;
-}
-
-void conversation_names(const struct conversation *c, struct node_record *r)
+void node_call_names(const struct node_call *c, struct node_record *r)
 {
 	r->label = c->label;
 	r->tag[0] = c->tag[0];
@@ -661,60 +646,54 @@ void conversation_names(const struct conversation *c, struct node_record *r)
 	r->line = c->line;
 }
 
-const char *conversation_label(const struct conversation *c)
+const char *node_call_label(const struct node_call *c)
 {
 	return c->label;
 }
 
-const struct endpoint_spec *conversation_spec(const struct conversation *c,
-					      unsigned i)
-{
-	return &c->endpoint[i]->spec;
-}
-
-bool conversation_relays(const struct conversation *c)
+bool node_call_relays(const struct node_call *c)
 {
 	return c->relays;
 }
 
-struct node_call *conversation_stream(const struct conversation *c, unsigned i)
+struct node_stream *node_call_stream(const struct node_call *c, unsigned i)
 {
 	return c->stream[i];
 }
 
-void conversation_rtcp(const struct conversation *c, const struct node_call *nc,
-		       struct endpoint *endpoint[2])
+void node_call_rtcp(const struct node_call *c, const struct node_stream *st,
+		    struct endpoint *endpoint[2])
 {
-	unsigned i = conversation_number(c, nc);
+	unsigned i = node_call_number(c, st);
 
 	endpoint[0] = c->endpoint[i]->endpoint;
 	endpoint[1] = c->endpoint[!i]->endpoint;
 }
 
-void conversation_party(const struct conversation *c, unsigned i,
-			struct node_endpoint_info *out)
+void node_call_party(const struct node_call *c, unsigned i,
+		     struct node_endpoint_info *out)
 {
-	const struct node_call *from = c->stream[i], *to = c->stream[!i];
+	const struct node_stream *from = c->stream[i], *to = c->stream[!i];
 
 	node_endpoint_info(c->endpoint[i], out);
 	out->ptime = 0;
 	if (from) {
 		out->stream = from->id;
-		out->pt = node_call_settings(from)->media.in.pt;
+		out->pt = node_stream_settings(from)->media.in.pt;
 	}
 	if (to)
-		out->out_ssrc = node_call_settings(to)->ssrc_out;
+		out->out_ssrc = node_stream_settings(to)->ssrc_out;
 	if (to && !c->relays)
 		out->ptime =
-			codec_use_packet(&node_call_settings(to)->media.out);
+			codec_use_packet(&node_stream_settings(to)->media.out);
 }
 
 /* Stream @i goes on as @to, by what it is now. */
-static void continue_streams(const struct conversation *c,
-			     struct stream_cfg *to, unsigned i,
-			     const struct stream_cfg *asked, bool relays)
+static void continue_streams(const struct node_call *c, struct stream_cfg *to,
+			     unsigned i, const struct stream_cfg *asked,
+			     bool relays)
 {
-	struct stream_cfg now = node_call_cfg(c->stream[i]);
+	struct stream_cfg now = node_stream_cfg(c->stream[i]);
 	unsigned mode = now.media.out.cfg.mode; /* that a CMR may have set */
 	bool same = !relays &&
 		    codec_use_same_speech(&now.media.out, &asked->media.out);
@@ -729,9 +708,9 @@ static void continue_streams(const struct conversation *c,
 }
 
 /* Settle the streams of parties that are as @to says: into @out. */
-static int change_streams(const struct conversation *c,
+static int change_streams(const struct node_call *c,
 			  const struct endpoint_spec to[2],
-			  struct conversation_streams *out, struct cr_err *e)
+			  struct node_call_streams *out, struct cr_err *e)
 {
 	struct call_spec r = CALL_SPEC_UNSAID;
 	int err;
@@ -741,10 +720,10 @@ static int change_streams(const struct conversation *c,
 	for (unsigned i = 0; i < 2; i++) {
 		r.end[i] = to[i];
 		if (!to[i].in_ptime && !c->stream[i]->untold)
-			r.end[i].in_ptime = node_call_settings(c->stream[i])
+			r.end[i].in_ptime = node_stream_settings(c->stream[i])
 						    ->release.period;
 	}
-	err = conversation_check(out, &r, e);
+	err = node_call_check(out, &r, e);
 	for (unsigned i = 0; i < 2 && !err; i++) {
 		const struct stream_cfg asked = out->stream[i];
 
@@ -754,19 +733,19 @@ static int change_streams(const struct conversation *c,
 }
 
 /* A change that can be made. */
-struct conversation_change {
-	struct conversation *c;
+struct node_call_change {
+	struct node_call *c;
 	struct endpoint_spec to[2], next[2];
-	struct conversation_streams streams;
+	struct node_call_streams streams;
 	struct node_recode *recode; /* NULL: the streams stay as they are */
 	bool begins;		    /* it has begun for it */
 };
 
 /* By @ch->next. */
-static int prepare_streams(struct conversation_change *ch,
+static int prepare_streams(struct node_call_change *ch,
 			   struct node_cost_wait *lacks, struct cr_err *e)
 {
-	struct conversation_streams *s = &ch->streams;
+	struct node_call_streams *s = &ch->streams;
 	int err = change_streams(ch->c, ch->next, s, e);
 
 	if (!err)
@@ -775,14 +754,14 @@ static int prepare_streams(struct conversation_change *ch,
 	return note_lacking(err, s, lacks);
 }
 
-static void commit_streams(struct conversation_change *ch)
+static void commit_streams(struct node_call_change *ch)
 {
 	node_recode_commit(ch->recode);
 	ch->c->relays = ch->streams.relays;
-	conversation_use_rtcp(ch->c, ch->streams.stream);
+	node_call_use_rtcp(ch->c, ch->streams.stream);
 }
 
-static int check_endpoints(const struct conversation *c,
+static int check_endpoints(const struct node_call *c,
 			   const struct endpoint_spec to[2],
 			   struct endpoint_spec next[2], struct cr_err *e)
 {
@@ -795,31 +774,31 @@ static int check_endpoints(const struct conversation *c,
 }
 
 /* By what codecs cost now: what is to be is weighed by the same. */
-static int64_t load_now(const struct conversation *c)
+static int64_t load_now(const struct node_call *c)
 {
-	struct conversation_streams now = { .relays = false };
+	struct node_call_streams now = { .relays = false };
 	struct cr_err e;
 	int64_t ppm;
 
 	for (unsigned i = 0; i < 2; i++)
-		now.stream[i] = node_call_cfg(c->stream[i]);
-	if (!c->relays && !conversation_load(c->node, &now, &ppm, &e))
+		now.stream[i] = node_stream_cfg(c->stream[i]);
+	if (!c->relays && !node_call_load(c->node, &now, &ppm, &e))
 		return ppm;
 	ppm = 0;
 	for (unsigned i = 0; i < 2; i++)
-		if (node_call_transcoder(c->stream[i]))
-			ppm += node_load_of(node_call_settings(c->stream[i]));
+		if (node_stream_transcoder(c->stream[i]))
+			ppm += node_load_of(node_stream_settings(c->stream[i]));
 	return ppm;
 }
 
-int conversation_weigh_change(struct conversation *c,
-			      const struct endpoint_spec to[2],
-			      const struct conversation_promise *promised,
-			      int64_t *ppm, struct node_cost_wait *lacks,
-			      struct cr_err *e)
+int node_call_weigh_change(struct node_call *c,
+			   const struct endpoint_spec to[2],
+			   const struct node_call_promise *promised,
+			   int64_t *ppm, struct node_cost_wait *lacks,
+			   struct cr_err *e)
 {
 	struct endpoint_spec next[2];
-	struct conversation_streams s;
+	struct node_call_streams s;
 	int err = check_endpoints(c, to, next, e);
 
 	*ppm = 0;
@@ -828,22 +807,21 @@ int conversation_weigh_change(struct conversation *c,
 		return err;
 	err = change_streams(c, next, &s, e);
 	if (!err)
-		err = conversation_load(c->node, &s, ppm, e);
+		err = node_call_load(c->node, &s, ppm, e);
 	if (err)
 		return note_lacking(err, &s, lacks);
 	*ppm -= load_now(c);
 	if (*ppm > 0)
-		return conversation_room(c->node, *ppm, promised, e);
+		return node_call_room(c->node, *ppm, promised, e);
 	*ppm = 0;
 	return 0;
 }
 
-int conversation_prepare(struct conversation *c,
-			 const struct endpoint_spec to[2],
-			 struct node_cost_wait *lacks,
-			 struct conversation_change **out, struct cr_err *e)
+int node_call_prepare(struct node_call *c, const struct endpoint_spec to[2],
+		      struct node_cost_wait *lacks,
+		      struct node_call_change **out, struct cr_err *e)
 {
-	struct conversation_change *ch = calloc(1, sizeof(*ch));
+	struct node_call_change *ch = calloc(1, sizeof(*ch));
 	int err;
 
 	if (!ch)
@@ -862,10 +840,10 @@ int conversation_prepare(struct conversation *c,
 }
 
 /* What open endpoints will say is put in the place of what they say while the
- * conversation begins. */
+ * call begins. */
 static int start_changed(struct node *n, const struct call_spec *spec,
 			 struct node_endpoint *const ep[2],
-			 struct conversation_change *ch,
+			 struct node_call_change *ch,
 			 struct node_cost_wait *lacks, struct cr_err *e)
 {
 	const struct endpoint_spec was[2] = { ep[0]->spec, ep[1]->spec };
@@ -873,19 +851,18 @@ static int start_changed(struct node *n, const struct call_spec *spec,
 
 	for (unsigned i = 0; i < 2; i++)
 		ep[i]->spec = ch->next[i];
-	err = conversation_start(n, spec, lacks, &ch->c, e);
+	err = node_call_start(n, spec, lacks, &ch->c, e);
 	for (unsigned i = 0; i < 2; i++)
 		ep[i]->spec = was[i];
 	return err;
 }
 
-int conversation_prepare_start(struct node *n, const struct call_spec *spec,
-			       const struct endpoint_spec to[2],
-			       struct node_cost_wait *lacks,
-			       struct conversation_change **out,
-			       struct cr_err *e)
+int node_call_prepare_start(struct node *n, const struct call_spec *spec,
+			    const struct endpoint_spec to[2],
+			    struct node_cost_wait *lacks,
+			    struct node_call_change **out, struct cr_err *e)
 {
-	struct conversation_change *ch = calloc(1, sizeof(*ch));
+	struct node_call_change *ch = calloc(1, sizeof(*ch));
 	struct node_endpoint *ep[2];
 	int err = 0;
 
@@ -909,9 +886,9 @@ int conversation_prepare_start(struct node *n, const struct call_spec *spec,
 	return err;
 }
 
-struct conversation *conversation_commit(struct conversation_change *ch)
+struct node_call *node_call_commit(struct node_call_change *ch)
 {
-	struct conversation *c = ch->c;
+	struct node_call *c = ch->c;
 
 	if (ch->recode)
 		commit_streams(ch);
@@ -921,7 +898,7 @@ struct conversation *conversation_commit(struct conversation_change *ch)
 	return c;
 }
 
-void conversation_cancel(struct conversation_change *ch)
+void node_call_cancel(struct node_call_change *ch)
 {
 	if (ch->recode)
 		node_recode_cancel(ch->recode);
@@ -930,23 +907,22 @@ void conversation_cancel(struct conversation_change *ch)
 	free(ch);
 }
 
-int conversation_change(struct conversation *c,
-			const struct endpoint_spec to[2],
-			struct node_cost_wait *lacks, struct cr_err *e)
+int node_call_change(struct node_call *c, const struct endpoint_spec to[2],
+		     struct node_cost_wait *lacks, struct cr_err *e)
 {
-	struct conversation_change *ch;
-	int err = conversation_prepare(c, to, lacks, &ch, e);
+	struct node_call_change *ch;
+	int err = node_call_prepare(c, to, lacks, &ch, e);
 
 	if (!err)
-		(void)conversation_commit(ch);
+		(void)node_call_commit(ch);
 	return err;
 }
 
-int conversation_change_party(struct node_endpoint *ep,
-			      const struct endpoint_spec *to,
-			      struct node_cost_wait *lacks, struct cr_err *e)
+int node_call_change_party(struct node_endpoint *ep,
+			   const struct endpoint_spec *to,
+			   struct node_cost_wait *lacks, struct cr_err *e)
 {
-	struct conversation_change ch = { .c = ep->conversation };
+	struct node_call_change ch = { .c = ep->call };
 	unsigned i = ch.c && ch.c->endpoint[1] == ep;
 	int err = node_endpoint_check_change(&ch.next[i], ep, to,
 					     &endpoint_own_names, e);

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A daemon that does what lines of standard input say, and its supervisor: what
+ * codec-runner --supervise does for a daemon that holds descriptors.
+ *
+ * At the start it takes all that was passed and prints it:
+ *   ready PID NAME=TEXT,TEXT NAME=TEXT...
+ *
+ *   put NAME TEXT...   hold files with these texts
+ *   many N             hold N files, m0 to mN-1
+ *   remove NAME        hold them no longer
+ *   exit CODE
+ * After each it prints "done". With something held under "poison" it dies
+ * before it is ready.
+ */
+#define _GNU_SOURCE
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "app/runner/supervise.h"
+#include "observe/store.h"
+
+static struct notify manager;
+
+static char names[10000][STORE_NAME_MAX];
+static unsigned count;
+
+static void note_name(void *arg, const char *name)
+{
+	(void)arg;
+	(void)snprintf(names[count++], STORE_NAME_MAX, "%s", name);
+}
+
+static void print_passed(void)
+{
+	printf("ready %d", (int)getpid());
+	store_each(&manager, note_name, NULL);
+	for (unsigned i = 0; i < count; i++) {
+		int fd[STORE_FDS_MAX];
+		int n = store_take(&manager, names[i], fd, STORE_FDS_MAX);
+
+		printf(" %s=", names[i]);
+		for (int k = 0; k < n; k++) {
+			char text[64];
+			ssize_t len = pread(fd[k], text, sizeof(text), 0);
+
+			printf("%s%.*s", k ? "," : "", (int)len, text);
+		}
+	}
+	(void)puts("");
+	(void)fflush(stdout);
+}
+
+static int make_file(const char *text)
+{
+	int fd = memfd_create("text", MFD_CLOEXEC);
+
+	if (fd < 0 || write(fd, text, strlen(text)) != (ssize_t)strlen(text))
+		abort();
+	return fd;
+}
+
+/* The manager's queue is short. */
+static void wait_for_manager(void)
+{
+	while (store_retry(&manager))
+		(void)poll(NULL, 0, 1);
+}
+
+static void put_texts(char *words)
+{
+	const char *name = strsep(&words, " "), *text;
+	int fd[STORE_FDS_MAX];
+	unsigned n = 0;
+
+	while ((text = strsep(&words, " ")))
+		fd[n++] = make_file(text);
+	if (store_put(&manager, name, fd, n))
+		abort();
+}
+
+static void put_many(unsigned n)
+{
+	char name[16], text[16];
+
+	for (unsigned i = 0; i < n; i++) {
+		int fd;
+
+		(void)snprintf(name, sizeof(name), "m%u", i);
+		(void)snprintf(text, sizeof(text), "%u", i);
+		fd = make_file(text);
+		if (store_put(&manager, name, &fd, 1))
+			abort();
+	}
+}
+
+/* A daemon that follows reads the lines behind this one. */
+static bool read_line(char *line, size_t size)
+{
+	size_t n = 0;
+
+	while (n < size - 1 && read(STDIN_FILENO, &line[n], 1) == 1)
+		if (line[n++] == '\n') {
+			line[n - 1] = '\0';
+			return true;
+		}
+	return false;
+}
+
+static int obey(void)
+{
+	struct cr_err e = { "" };
+	char line[256];
+
+	if (notify_open(&manager, &e))
+		return 1;
+	print_passed();
+	for (unsigned i = 0; i < count; i++)
+		if (!strcmp(names[i], "poison"))
+			(void)raise(SIGSEGV);
+	(void)notify_send(&manager, "READY=1");
+	while (read_line(line, sizeof(line))) {
+		char *rest = line;
+		const char *verb = strsep(&rest, " ");
+
+		if (!strcmp(verb, "put"))
+			put_texts(rest);
+		else if (!strcmp(verb, "many"))
+			put_many((unsigned)atoi(rest));
+		else if (!strcmp(verb, "remove"))
+			store_remove(&manager, rest);
+		else if (!strcmp(verb, "exit"))
+			return atoi(rest);
+		wait_for_manager();
+		(void)puts("done");
+		(void)fflush(stdout);
+	}
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	if (strcmp(argv[argc - 1], "--supervise=no"))
+		return supervise(argv);
+	return obey();
+}
