@@ -200,6 +200,40 @@ static int change_one(struct node_stream *st, const struct call_spec *ask,
 	return ret;
 }
 
+static json_t *stream_json(struct node_stream *st)
+{
+	struct node_stream_info info;
+
+	node_stream_info(st, &info);
+	return field_write(stream_info_fields, &info);
+}
+
+static json_t *change_stream(struct service *sv,
+			     const struct service_request *a,
+			     struct node_cost_wait *lacks,
+			     struct rpc_error *err)
+{
+	struct node_stream *st = stream_of_id(sv, a->spec.id, "stream", err);
+	int ret;
+
+	if (!st)
+		return NULL;
+	ret = change_one(st, &a->spec, lacks, &err->why);
+	return ret ? request_wait(ret, err) : stream_json(st);
+}
+
+json_t *method_stream_change(void *arg, struct rpc_peer *peer,
+			     const json_t *params, struct rpc_error *err)
+{
+	struct service_request a = { .run = change_stream };
+
+	if (call_change_params(&a.spec, stream_change_fields, params,
+			       &err->why) ||
+	    call_change_kind(params, false, &err->why))
+		return request_refuse(err, RPC_INVALID_PARAMS);
+	return request_run(arg, peer, &a, err);
+}
+
 static json_t *change_call(struct service *sv, const struct service_request *a,
 			   struct node_cost_wait *lacks, struct rpc_error *err)
 {
@@ -221,7 +255,7 @@ json_t *method_call_change(void *arg, struct rpc_peer *peer,
 	struct service_request a = { .run = change_call };
 	struct node_stream *st;
 
-	if (call_change_params(&a.spec, params, &err->why))
+	if (call_change_params(&a.spec, call_change_fields, params, &err->why))
 		return request_refuse(err, RPC_INVALID_PARAMS);
 	st = call_of_id(arg, a.spec.id, err);
 	if (!st)
@@ -296,17 +330,13 @@ json_t *method_stream_query(void *arg, struct rpc_peer *peer,
 			    const json_t *params, struct rpc_error *err)
 {
 	struct stream_reference which;
-	struct node_stream_info info;
 	struct node_stream *st;
 
 	(void)peer;
 	if (!request_read(stream_reference_fields, &which, params, err))
 		return NULL;
 	st = stream_of_id(arg, which.stream, "stream", err);
-	if (!st)
-		return NULL;
-	node_stream_info(st, &info);
-	return field_write(stream_info_fields, &info);
+	return st ? stream_json(st) : NULL;
 }
 
 static void describe_stream(void *one, void *item)

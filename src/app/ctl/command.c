@@ -111,6 +111,7 @@ static const struct command_row rows[] = {
 	{ .method = "call.list",
 	  .columns = "call label relay a.stream a.rtp a.to b.stream b.rtp "
 		     "b.to" },
+	{ .method = "stream.change", .view = STREAM_VIEW },
 	{ .method = "stream.query",
 	  .words = "stream",
 	  .view = STREAM_VIEW,

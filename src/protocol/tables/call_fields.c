@@ -342,6 +342,13 @@ const struct field call_change_fields[] = {
 	{ 0 },
 };
 
+const struct field stream_change_fields[] = {
+	{ ROW_INT(stream_change, "stream", id), .min = 1, .max = UINT32_MAX,
+	  .required = "which stream?", .help = "id of the stream" },
+	{ ROW_SHARED(stream_change, call_change_one) },
+	{ 0 },
+};
+
 const struct field call_reference_fields[] = {
 	{ ROW_INT(call_reference, "call", call), .min = 1, .max = UINT32_MAX,
 	  .required = "which call?", .help = "id of the call" },
@@ -953,7 +960,8 @@ int call_change_kind(const json_t *params, bool two, struct cr_err *e)
 
 	if (other)
 		return cr_fail(e, -EINVAL, "%s: the call has %s", other,
-			       two ? "two streams: change a or b"
+			       two ? "two streams: change a, b, or one of "
+				     "these (stream.change)"
 				   : "one stream: change out or its terms");
 	if (!two && json_object_size(params) < 2)
 		return cr_fail(
@@ -964,18 +972,18 @@ int call_change_kind(const json_t *params, bool two, struct cr_err *e)
 	return 0;
 }
 
-int call_change_params(struct call_spec *out, const json_t *params,
-		       struct cr_err *e)
+int call_change_params(struct call_spec *out, const struct field *table,
+		       const json_t *params, struct cr_err *e)
 {
 	static const struct call_spec unsaid = CALL_CHANGE_UNSAID;
 	int err;
 
 	*out = (struct call_spec){ 0 };
-	field_defaults(call_change_fields, out);
+	field_defaults(table, out);
 	out->terms = unsaid.terms;
 	out->ptime = unsaid.ptime;
 	if (!given_of(call_change_two_fields, params))
 		out->end[1].ptime = unsaid.end[1].ptime;
-	err = field_read(call_change_fields, params, out, e);
-	return err ? err : field_complete(call_change_fields, out, e);
+	err = field_read(table, params, out, e);
+	return err ? err : field_complete(table, out, e);
 }

@@ -63,6 +63,7 @@ FIELD_TABLE_DECLARE(call_change_out, struct endpoint_spec);
 FIELD_TABLE_DECLARE(call_change_one, struct call_spec);
 FIELD_TABLE_DECLARE(call_change_two, struct call_spec);
 FIELD_TABLE_DECLARE(call_change, struct call_spec);
+FIELD_TABLE_DECLARE(stream_change, struct call_spec);
 FIELD_TABLE_DECLARE(call_reference, struct call_reference);
 FIELD_TABLE_DECLARE(stream_reference, struct stream_reference);
 FIELD_TABLE_DECLARE(page, struct page_request);
@@ -139,9 +140,10 @@ FIELD_TABLE_DECLARE(record, struct node_record);
  * out. */
 int call_params(struct call_spec *out, const json_t *params, struct cr_err *e);
 
-/** call.change's @params. 0, or -EINVAL with @e as above. */
-int call_change_params(struct call_spec *out, const json_t *params,
-		       struct cr_err *e);
+/** @params of call.change or stream.change, whose rows @table are. 0, or
+ * -EINVAL with @e as above. */
+int call_change_params(struct call_spec *out, const struct field *table,
+		       const json_t *params, struct cr_err *e);
 
 /** Do such @params say something of a call of two streams (@two), or of one? 0,
  * or -EINVAL with @e. */

@@ -30,6 +30,9 @@
 	  "and its parties")                                                   \
 	X(call_list, "call.list", READS, page, call_list,                      \
 	  "list the calls, page by page")                                      \
+	X(stream_change, "stream.change", CHANGES, stream_change, stream_info, \
+	  "change the terms of one stream, as call.change does of a call "     \
+	  "that has one")                                                      \
 	X(stream_query, "stream.query", READS, stream_reference, stream_info,  \
 	  "return one stream's parameters and counters")                       \
 	X(stream_list, "stream.list", READS, page, stream_list,                \

@@ -35,7 +35,7 @@ static void try_change(struct stream_cfg *cfg, const json_t *params)
 	struct call_spec r;
 	struct cr_err e = { "" };
 
-	if (call_change_params(&r, params, &e) ||
+	if (call_change_params(&r, call_change_fields, params, &e) ||
 	    call_check_change(cfg, &r, &e))
 		CR_ASSERT(e.text[0]);
 	else

@@ -56,7 +56,8 @@ int talk_try_change(struct node_fixture *r, struct node_call *c,
 
 	(void)json_object_set_new(params, "call",
 				  json_integer(node_call_id(c)));
-	assert_int_equal(call_change_params(&ask, params, e), 0);
+	assert_int_equal(
+		call_change_params(&ask, call_change_fields, params, e), 0);
 	while ((err = node_call_change(c, ask.end, &lacks, e)) == -EAGAIN)
 		assert_int_equal(fixture_know(r, &lacks, e), 0);
 	json_decref(params);

@@ -95,7 +95,7 @@ def test_ffmpeg_hears_packets_of_any_length(daemon, tmp_path, codec, peer, ms):
     process, heard = receiver(peer, port, tmp_path, codec)
     assert sender(PCMU, call, speech).wait(timeout=PATIENCE) == 0
     assert process.wait(timeout=PATIENCE) == 0
-    end = d.ctl("call", "stop", str(call["call"]))
+    end, = d.ctl("call", "stop", str(call["call"]))["streams"]
     assert end["out"]["ptime_ms"] == ms
     count = end["count"]
     assert count["done"] == count["packets_in"] > 0

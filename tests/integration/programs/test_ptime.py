@@ -121,7 +121,7 @@ def test_a_call_changes_what_it_sends(d):  # noqa: F811
         assert d.ctl("stream", number)["out"]["ptime_ms"] == 20
         talker.say(20, 20)
         assert at.hear(2) == [20, 20]
-        now = d.ctl("call", "change", number, "out.ptime=60ms")
+        now = d.ctl("stream", "change", number, "out.ptime=60ms")
         assert now["out"]["ptime_ms"] == 60
         assert now["transcoding"] == "pcmu>pcmu@20ms>60ms"
         talker.say(20, 20, 20, 20, 20, 20)
@@ -151,14 +151,14 @@ def test_what_comes_may_be_declared_anew(d):  # noqa: F811
         talker.say(20, 20)
         assert at.hear(2) == [20, 20]
         for ms in (60, 10, 30):
-            now = d.ctl("call", "change", number, f"ptime={ms}ms")
+            now = d.ctl("stream", "change", number, f"ptime={ms}ms")
             assert now["ptime_ms"] == now["deadline_ms"] == ms
             assert now["transcoding"] == f"pcmu>pcmu@{ms}ms>20ms"
             assert now["admitted"]["load"] > 0
             talker.say(*[ms] * (120 // ms))
             at.hear(6)
-        now = d.ctl("call", "change", number, "deadline=7ms")
-        now = d.ctl("call", "change", number, "ptime=20ms")
+        now = d.ctl("stream", "change", number, "deadline=7ms")
+        now = d.ctl("stream", "change", number, "ptime=20ms")
         assert (now["ptime_ms"], now["deadline_ms"]) == (20, 7)
         assert now["transcoding"] == "pcmu>pcmu@20ms"
         assert at.lengths == [20] * 20

@@ -145,5 +145,5 @@ def test_a_session_ends_its_relays(d, tmp_path):
 
 def test_terms_of_a_relay_do_not_change(d):
     c = d.ctl("call", "start", "a.codec=pcma", "b.codec=pcma")
-    assert "is relayed" in d.ctl("call", "change", str(c["a"]["stream"]),
+    assert "is relayed" in d.ctl("stream", "change", str(c["a"]["stream"]),
                                  "deadline=40ms", code=1)

@@ -162,7 +162,7 @@ class Talk:
             wait_for(lambda w=w: w.rtcp_of_node()[-1][3].find(
                 b"\x81\xcb\x00\x01") >= 0)
             w.end()
-        self.records = {s["call"]: s for s in json.loads(
+        self.records = {s["stream"]: s for s in json.loads(
             records.read_text())["streams"]}
 
 

@@ -127,9 +127,9 @@ def test_calls_are_refused_before_the_reserve(short, sock):
     assert "(RLIMIT_AS), and 48 are kept" in error["message"]
     assert "--memory-reserve" in error["message"]
     assert "LimitAS=" in error["message"]
-    for method in ("call.start", "endpoint.open"):
-        said = {"codec": "pcmu"}
-        params = {"a": said, "b": {"codec": "amr"}} if "conv" in method else said
+    said = {"codec": "pcmu"}
+    for method, params in (("call.start", {"a": said, "b": {"codec": "amr"}}),
+                           ("endpoint.open", said)):
         assert "--memory-reserve" in client.ask(method, params)["error"][
             "message"]
     # who comes by SCTP is served from the reserve, and speech goes on

@@ -38,7 +38,7 @@ static int change(struct stream_cfg *cfg, const char *json, struct cr_err *e)
 	struct call_spec r;
 	int err;
 
-	err = call_change_params(&r, params, e);
+	err = call_change_params(&r, call_change_fields, params, e);
 	if (!err)
 		err = call_check_change(cfg, &r, e);
 	json_decref(params);
