@@ -154,7 +154,7 @@ static size_t keep_text(const char **text, char *to, size_t at)
 }
 
 /* All that @spec has borrowed. Returns the bytes that it needs. */
-static size_t keep_texts(struct call_spec *spec, char *to)
+static size_t keep_request_texts(struct call_spec *spec, char *to)
 {
 	size_t n = keep_text(&spec->label, to, 0);
 
@@ -185,7 +185,7 @@ json_t *request_run(struct service *sv, struct rpc_peer *peer,
 	result = a->run(sv, a, &lacks, err);
 	if (!lacks.n)
 		return result;
-	p = malloc(sizeof(*p) + keep_texts(&spec, NULL));
+	p = malloc(sizeof(*p) + keep_request_texts(&spec, NULL));
 	if (!p) {
 		(void)cr_fail(&err->why, 0, "out of memory");
 		return request_refuse(err, RPC_NO_CAPACITY);
@@ -200,7 +200,7 @@ json_t *request_run(struct service *sv, struct rpc_peer *peer,
 		free(p);
 		return NULL;
 	}
-	(void)keep_texts(&p->asked.spec, p->texts);
+	(void)keep_request_texts(&p->asked.spec, p->texts);
 	LIST_INSERT_HEAD(&sv->deferred, p, link);
 	if (node_cost_wait(sv->node, &p->wait, &e.why))
 		answer_deferred(p, NULL, &e);
