@@ -49,6 +49,8 @@
 #define LONG_RUN (10 * CR_SEC)
 /* Without a manager that has one. */
 #define WATCHDOG (30 * CR_SEC)
+/* For a daemon that is started again to be ready. */
+#define START_LIMIT (60 * CR_SEC)
 /* What SIGABRT does not end in this time, SIGKILL does. */
 #define ABORT_LIMIT (2 * CR_SEC)
 
@@ -424,7 +426,7 @@ static bool reap(struct supervisor *s, int *code)
 		if (pid != s->child)
 			continue;
 		/* its last words */
-		while (hear_daemon(s))
+		for (unsigned i = 0; i < BURST && hear_daemon(s); i++)
 			;
 		if (WIFEXITED(status) || s->ending) {
 			*code = WIFEXITED(status) ? WEXITSTATUS(status)
@@ -452,17 +454,30 @@ static bool pass_signal(struct supervisor *s, int sig)
 	return !s->child;
 }
 
+/* The time at which the daemon counts as hung. The first start may take as long
+ * as it likes: some options only measure and print. */
+static cr_ns hangs_at(const struct supervisor *s)
+{
+	if (!s->child || s->ending)
+		return CR_NEVER;
+	if (s->aborted)
+		return s->aborted + ABORT_LIMIT;
+	if (s->ready)
+		return s->fed + s->watchdog;
+	return s->restarts ? s->started + START_LIMIT : CR_NEVER;
+}
+
 static void check_watchdog(struct supervisor *s, cr_ns now)
 {
-	if (!s->child || !s->ready || s->ending)
+	if (now < hangs_at(s))
 		return;
-	if (s->aborted && now - s->aborted >= ABORT_LIMIT) {
+	if (s->aborted) {
 		(void)kill(s->child, SIGKILL);
 		s->aborted = now;
-	} else if (!s->aborted && now - s->fed >= s->watchdog) {
+	} else {
 		log_event(LOG_ERROR, "watchdog-missed",
 			  LOG_INT("pid", s->child),
-			  LOG_REAL("seconds", (double)(now - s->fed) / 1e9, 1));
+			  LOG_WORD("ready", s->ready ? "yes" : "no"));
 		(void)kill(s->child, SIGABRT);
 		s->aborted = now;
 	}
@@ -478,10 +493,7 @@ static cr_ns next_time(const struct supervisor *s)
 		next = s->fed_up + s->up.watchdog / FEEDS;
 	if (!s->child)
 		next = cr_ns_min(next, s->restart_at);
-	else if (s->ready && !s->ending)
-		next = cr_ns_min(next, s->aborted ? s->aborted + ABORT_LIMIT
-						  : s->fed + s->watchdog);
-	return next;
+	return cr_ns_min(next, hangs_at(s));
 }
 
 /* Do what is due. */
