@@ -18,6 +18,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,8 +30,9 @@
 enum { FIRST_PASSED = 3, PASSED_MAX = 1 << 20 };
 
 /* Of all names, in LISTEN_FDNAMES: a string of the environment has 32 pages at
- * most (execve(2)), on any machine 4 KiB each. "+0.2:" is behind each name. */
-enum { NAMES_MAX = 32 * 4096 - 16, SUFFIX = 5 };
+ * most (execve(2)), on any machine 4 KiB each. "+0.2:" or "+10.12:" is behind
+ * each name. */
+enum { NAMES_MAX = 32 * 4096 - 16, SUFFIX = 5, LONG_SUFFIX = 7 };
 
 /* Descriptors of a name. */
 struct held {
@@ -42,7 +44,7 @@ struct held {
 	unsigned nfd;		/* the manager should have so many */
 	unsigned sent;		/* of them, it has */
 	unsigned drop, drop_of; /* it had, of so many; they go first */
-	unsigned passed;	/* at the start, and not taken; bits */
+	uint64_t passed;	/* at the start, and not taken; bits */
 };
 
 RB_HEAD(held_tree, held);
@@ -209,7 +211,7 @@ bool store_retry(struct notify *n)
 static void close_passed(struct held *h)
 {
 	for (unsigned i = 0; i < STORE_FDS_MAX; i++)
-		if (h->passed & 1u << i)
+		if (h->passed & UINT64_C(1) << i)
 			(void)close(h->fd[i]);
 	h->passed = 0;
 }
@@ -228,7 +230,7 @@ static void forget_sent(struct held *h)
 /* The bytes that the names of @nfd descriptors take. */
 static size_t bytes_of(const char *name, unsigned nfd)
 {
-	return nfd * (strlen(name) + SUFFIX);
+	return nfd * (strlen(name) + (nfd < 10 ? SUFFIX : LONG_SUFFIX));
 }
 
 static void set_number_held(struct store *s, struct held *h, unsigned nfd)
@@ -296,7 +298,8 @@ int store_take(struct notify *n, const char *name, int *fd, unsigned nfd)
 {
 	struct held *h = n->store ? find_held(n->store, name) : NULL;
 
-	if (!h || !h->passed || h->nfd > nfd || h->passed != (1u << h->nfd) - 1)
+	if (!h || !h->passed || h->nfd > nfd ||
+	    h->passed != UINT64_MAX >> (STORE_FDS_MAX - h->nfd))
 		return 0;
 	memcpy(fd, h->fd, h->nfd * sizeof(*fd));
 	h->passed = 0;
@@ -354,7 +357,7 @@ static int keep_passed(struct store *s, const char *text, size_t len, int fd)
 
 	(void)snprintf(name, sizeof(name), "%.*s",
 		       len < sizeof(name) ? (int)len : (int)sizeof(name), text);
-	if (sscanf(text, "%*[^+:]+%1u.%1u%n", &i, &of, &end) != 2 ||
+	if (sscanf(text, "%*[^+:]+%2u.%2u%n", &i, &of, &end) != 2 ||
 	    (size_t)end != len || !of || of > STORE_FDS_MAX || i >= of)
 		return -EINVAL;
 	name[strcspn(name, "+")] = '\0';
@@ -363,9 +366,9 @@ static int keep_passed(struct store *s, const char *text, size_t len, int fd)
 	h = have_held(s, name);
 	if (!h)
 		return -ENOMEM;
-	if (h->passed & 1u << i || (h->nfd && h->nfd != of))
+	if (h->passed & UINT64_C(1) << i || (h->nfd && h->nfd != of))
 		return -EEXIST;
-	h->passed |= 1u << i;
+	h->passed |= UINT64_C(1) << i;
 	h->fd[i] = fd;
 	set_number_held(s, h, of);
 	h->sent = of;

@@ -18,7 +18,7 @@
 #include "observe/notify.h"
 
 enum {
-	STORE_FDS_MAX = 8,  /**< descriptors of one name */
+	STORE_FDS_MAX = 64, /**< descriptors of one name: a port's receivers */
 	STORE_NAME_MAX = 64 /**< with the NUL */
 };
 

@@ -17,6 +17,7 @@ from test_daemon import start_call
 from test_manager import STATUS, manager  # noqa: F401
 
 KILLS = 3
+STORE_FDS_MAX = 64
 MANY = 3000
 
 
@@ -275,6 +276,10 @@ def test_descriptors_come_back_in_their_order_until_removed(obedient):
     obedient.say("put c five six")
     obedient.say("remove a")
     assert obedient.kill(signal.SIGSEGV) == {"b": "four", "c": "five,six"}
+    most = [str(n) for n in range(STORE_FDS_MAX)]
+    obedient.say(f"put most {' '.join(most)}")
+    assert obedient.kill()["most"] == ",".join(most)
+    obedient.say("remove most")
     # in place of what was there
     obedient.say("put b seven eight")
     assert obedient.kill(signal.SIGABRT) == {"b": "seven,eight",
