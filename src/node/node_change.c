@@ -308,8 +308,9 @@ void node_follow(struct node *n)
 struct recode {
 	struct node_stream *st;
 	struct stream_cfg *to;
-	struct cost_entry *cost;      /* NULL: it needs no codec */
-	struct transcoder *fresh;     /* that it has not had; or NULL */
+	const struct stream_codecs *lent; /* of *to, by who asks */
+	struct cost_entry *cost;	  /* NULL: it needs no codec */
+	struct transcoder *fresh;	  /* that it has not had; or NULL */
 	struct stream_codecs *codecs; /* the transcoder's, then; NULL: one */
 	struct transcoder_types *types;
 	struct transcoder_aux aux;
@@ -339,6 +340,7 @@ struct stream_codecs *node_codecs_copy(const struct stream_codecs *from)
 
 static void give_up_recode(struct recode *r)
 {
+	r->to->codecs = r->lent;
 	free(r->codecs);
 	transcoder_types_free(r->types, recoded_transcoder(r));
 	transcoder_aux_drop(&r->aux);
@@ -587,6 +589,7 @@ int node_recode_prepare(struct node_recode **out,
 		r->one[i].st = st[i];
 		st[i]->changing = true;
 		r->one[i].to = &to[i];
+		r->one[i].lent = to[i].codecs;
 	}
 	for (unsigned i = 0; i < 2 && !err; i++)
 		err = make_recode(&r->one[i], relays, e);
