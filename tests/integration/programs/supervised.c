@@ -122,7 +122,7 @@ static int obey(void)
 	print_passed();
 	for (unsigned i = 0; i < count; i++)
 		if (!strcmp(names[i], "poison"))
-			(void)raise(SIGSEGV);
+			(void)raise(SIGABRT);
 	(void)notify_send(&manager, "READY=1");
 	while (read_line(line, sizeof(line))) {
 		char *rest = line;
