@@ -21,6 +21,21 @@ _Static_assert(PACKET_BYTES_MAX <= INLET_BYTES,
 	       "what is cut off must be too large");
 _Static_assert(PACKET_BYTES_MAX <= BURST_BYTES, "a relay can send it on");
 
+/* Note the party, whose packet @p was the first one, for a process that may
+ * have to go on. At the shared port without @endpoint. */
+static void note_heard(struct stream *s, const struct endpoint *endpoint,
+		       const struct learn_arrival *p)
+{
+	struct state_heard heard = { .ssrc = p->ssrc, .seq = p->seq };
+
+	if (!s->out.state)
+		return;
+	if (endpoint)
+		heard.terms = endpoint->terms_taken;
+	memcpy(heard.address, p->from, address_length(p->from));
+	state_put_heard(s->out.state, &heard);
+}
+
 /* The address signalling has told, else the first one that sends. */
 static bool from_source(struct transcoder *c,
 			const struct sockaddr_storage *from)
@@ -28,6 +43,8 @@ static bool from_source(struct transcoder *c,
 	if (!c->source_known) {
 		c->source = *from;
 		c->source_known = true;
+		note_heard(c->stream, NULL,
+			   &(struct learn_arrival){ .from = from });
 		return true;
 	}
 	return address_equal(&c->source, from);
@@ -393,6 +410,8 @@ static struct transcoder *take_at_endpoint(struct packet_path *path,
 	}
 	/* the packet that shows another sender may not be taken */
 	s->fresh |= !!(heard & LEARN_NEW_SSRC);
+	if (__builtin_expect(heard != LEARN_ACCEPTED, 0))
+		note_heard(s, endpoint, &arrival);
 	if (!endpoint_paces(endpoint, in->read)) {
 		counter_add(&s->count.surplus, 1);
 		return NULL;

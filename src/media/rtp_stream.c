@@ -406,6 +406,33 @@ void stream_set_transcoder(struct stream *s, struct transcoder *c)
 	atomic_store_explicit(&s->transcoder, c, memory_order_release);
 }
 
+void stream_resume(struct stream *s, const struct state_sent *was)
+{
+	struct transcoder *c = stream_transcoder(s);
+	struct stream_out *out = &s->out;
+
+	out->seq = was->seq;
+	out->ts = was->ts;
+	out->at = was->at;
+	if (stream_relays(s)) {
+		out->ssrc = was->ssrc;
+		s->renumbers = was->renumbers;
+		s->seq_more = was->seq_more;
+		s->ts_more = was->ts_more;
+		atomic_store_explicit(&s->sent_ssrc,
+				      UINT64_C(1) << 32 | was->ssrc,
+				      memory_order_relaxed);
+		return;
+	}
+	out->ahead = 0;
+	out->resumes = true;
+	out->resumes_ts = was->in_ts;
+	if (!c->buffers) /* what was lost meanwhile shows in the numbers */
+		c->gaps = (struct gaps){ .known = true,
+					 .seq = was->in_seq,
+					 .ts = was->in_ts };
+}
+
 static void free_relay_types(struct rcu_later *head)
 {
 	rcu_deferred();
@@ -486,6 +513,14 @@ static void note_sent(struct stream *s, const struct rtp_packet *p, uint8_t pt,
 	s->out.at = now;
 	s->out.ts = p->ts;
 	s->out.seq = p->seq;
+	state_put_sent(s->out.state,
+		       &(struct state_sent){ .ssrc = p->ssrc,
+					     .ts = p->ts,
+					     .ts_more = s->ts_more,
+					     .seq = p->seq,
+					     .seq_more = s->seq_more,
+					     .renumbers = s->renumbers,
+					     .at = now });
 }
 
 /* @p is the packet of @t as it is to be. */

@@ -64,6 +64,7 @@
 #include "media/frame_ring.h"
 #include "media/pipeline.h"
 #include "media/receive_stage.h"
+#include "media/state_memory.h"
 #include "rtp/payload_types.h"
 #include "rtp/rtp.h"
 #include "rtp/telephone_event.h"
@@ -143,6 +144,12 @@ struct stream_out {
 	uint32_t ssrc, ts;
 	uint16_t seq;
 	struct sockaddr_storage to;
+	/** Where a new process finds all this; NULL: nowhere. Constant. */
+	struct state_stream *state;
+	/** A process that has died has sent before: the input's timestamp
+	 * then, until something is sent again. */
+	bool resumes;
+	uint32_t resumes_ts;
 };
 
 /** Look where packets go to, if that has changed. Its address may be written at
@@ -341,6 +348,9 @@ void stream_set_cfg(struct stream *s, const struct stream_cfg *to);
 void stream_set_transcoder(struct stream *s, struct transcoder *c);
 /** Pass on by @types, its own then. */
 void stream_set_types(struct stream *s, struct relay_types *types);
+/** A process that has died has sent @was: go on behind that. @s has its
+ * transcoder, or types; nobody else sees it yet. */
+void stream_resume(struct stream *s, const struct state_sent *was);
 /** Set the mode that is wanted from now on. In STREAM_TRANSCODE it has a
  * transcoder, in the others types. */
 void stream_want(struct stream *s, enum stream_mode mode);

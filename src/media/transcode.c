@@ -133,6 +133,20 @@ static bool is_refused(const struct transcode *t, cr_ns time)
 
 static bool send_early(struct transcode *t);
 
+/* Note the last packet made for a process that may have to go on. */
+static void note_made(const struct transcoder *c)
+{
+	const struct stream_out *out = &c->stream->out;
+
+	state_put_sent(out->state,
+		       &(struct state_sent){ .ssrc = out->ssrc,
+					     .ts = out->ts,
+					     .in_ts = c->meta.rtp_ts,
+					     .seq = out->seq,
+					     .in_seq = c->meta.rtp_seq,
+					     .at = out->at });
+}
+
 /* Make the packet @p, of @time, behind those that were sent. Called within the
  * codec. It waits with the turn's own until that is over. */
 static void make_packet(struct transcode *t, const struct pipeline_packet *p,
@@ -160,14 +174,42 @@ static void make_packet(struct transcode *t, const struct pipeline_packet *p,
 							  .ts = out->ts,
 							  .ssrc = out->ssrc });
 	memcpy(made->data + RTP_HEADER_BYTES, p->payload, p->bytes);
+	/* before it is sent: no number is used twice */
+	if (__builtin_expect(out->state != NULL, 0))
+		note_made(t->transcoder);
 }
 
-/* A relay has sent before: what begins at @ts goes on behind that. */
+/* So much less has the sender's clock to say than ours, to be believed. */
+#define RESUME_SLACK (2 * CR_SEC)
+
+/* From the last packet of a process that has died to the frame that runs: by
+ * the sender's timestamps, unless it is another one; else by the time between
+ * them. In 1/STREAM_AHEAD_CLOCK s. */
+static int64_t away_since(const struct transcoder *c)
+{
+	const struct stream_out *out = &c->stream->out;
+	const int64_t clock = pipeline_input_clock(c->pipeline, c->meta.codec);
+	const cr_ns passed = c->meta.arrival - out->at;
+	const int32_t rtp_ticks = (int32_t)(c->meta.rtp_ts - out->resumes_ts);
+	const cr_ns said = rtp_ticks * CR_SEC / clock;
+
+	if (rtp_ticks > 0 && said <= passed + RESUME_SLACK &&
+	    passed <= said + RESUME_SLACK)
+		return (int64_t)rtp_ticks * STREAM_AHEAD_CLOCK / clock;
+	return cr_ns_max(passed, c->period) / 1000 * STREAM_AHEAD_CLOCK /
+	       (CR_SEC / 1000);
+}
+
+/* A relay, or a process that has died, has sent before: what begins at @ts goes
+ * on behind that. */
 static void resume_after(struct transcoder *c, uint32_t ts)
 {
 	struct stream_out *out = &c->stream->out;
 	int64_t clock = pipeline_output_clock(c->pipeline);
 
+	if (out->resumes)
+		out->ahead = away_since(c);
+	out->resumes = false;
 	c->ts_out = out->ts - ts +
 		    (uint32_t)(out->ahead * clock / STREAM_AHEAD_CLOCK);
 	out->ahead = -1;
@@ -793,7 +835,9 @@ void transcode_run(struct transcode_worker *w, struct transcoder *c,
 	if (look_for_destination(w, &c->stream->out))
 		pipeline_begin_spurt(c->pipeline);
 	transcode_enter_codec(w);
+	state_set_working(c->stream->out.state, 1);
 	err = transcode_frame(&t, &in, run->expired);
+	state_set_working(c->stream->out.state, 0);
 	if (!transcode_leave_codec(w)) {
 		end_transcode_of(c);
 		return;

@@ -21,6 +21,7 @@
 #include "base/topology.h"
 #include "node/node_impl.h"
 #include "observe/log.h"
+#include "observe/store.h"
 #include "udp/socket.h"
 
 struct recovery_context *node_context_new(void *arg)
@@ -621,15 +622,22 @@ static bool rx_shares_cpu(const struct node_config *cfg, unsigned receiver)
 static int open_rtp(struct node *n, struct cr_err *e)
 {
 	struct cr_err warn = { "" };
-	int nfd = udp_socket_group(&n->cfg.rtp, n->cfg.receivers, RECEIVERS_KEY,
-				   n->fd, &warn, e);
+	int nfd = (int)node_restore_shared(n, n->fd, n->cfg.receivers);
+	bool restored = nfd > 0;
 
+	if (!restored)
+		nfd = udp_socket_group(&n->cfg.rtp, n->cfg.receivers,
+				       RECEIVERS_KEY, n->fd, &warn, e);
 	if (*warn.text)
 		log_event(LOG_WARN, "port-not-shared",
 			  LOG_STR("why", warn.text));
 	if (nfd < 0)
 		return nfd;
 	n->nfd = (unsigned)nfd;
+	if (n->cfg.store && !restored &&
+	    store_put(n->cfg.store, "rtp", n->fd, n->nfd))
+		log_event(LOG_WARN, "port-not-held",
+			  LOG_STR("why", "a new process will have another"));
 	for (unsigned i = 0; i < n->nfd && n->cfg.tos; i++)
 		(void)tos_set(n->fd[i], n->cfg.rtp.ss_family, n->cfg.tos);
 	if (udp_socket_is_short(n->fd[0], &warn))

@@ -22,6 +22,8 @@
 
 struct call_spec;
 struct node;
+struct notify;
+struct state_memory;
 struct topology;
 
 /** Why a call ended; shown to people. */
@@ -31,10 +33,11 @@ enum node_end {
 	NODE_END_BYE,	  /**< its owner said bye                      */
 	NODE_END_DRAINED, /**< the node stopped                        */
 	NODE_END_HUNG,	  /**< its worker does not come back from it   */
-	NODE_END_SILENT	  /**< no packet came for too long             */
+	NODE_END_SILENT,  /**< no packet came for too long             */
+	NODE_END_CRASHED  /**< the process died in it, twice           */
 };
 #define NODE_END_NAMES                                                         \
-	"stopped", "lost", "bye", "drained", "hung", "silent", NULL
+	"stopped", "lost", "bye", "drained", "hung", "silent", "crashed", NULL
 
 const char *node_end_name(enum node_end why);
 
@@ -105,6 +108,10 @@ struct node_config {
 	uint64_t memory_reserve; /**< bytes of RLIMIT_AS that calls leave     */
 	const char *scheduler; /**< "rr,quantum=2ms" or "./mine.so"           */
 	cr_ns watchdog;	       /**< see recovery/recovery.h; 0: none */
+	/** Who holds what outlives the process (observe/store.h), and the state
+	 * of calls, which is there if it holds anything; or NULL. Borrowed. */
+	struct notify *store;
+	struct state_memory *state;
 	/** @st is over: the last thread has let go of it and it is freed when
 	 * this returns, or it is hung. Once for each call. */
 	void (*ended)(void *arg, struct node_stream *st);

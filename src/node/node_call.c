@@ -29,6 +29,7 @@ struct node_call {
 	char *tag[2];		    /**< of its parties; the same         */
 	unsigned line;		    /**< of their descriptions; 0: none   */
 	struct node_record *record; /**< see node_call_record()        */
+	struct state_slot *slot;    /**< see node_call_slot()          */
 	bool relays;		    /**< its streams need no codec        */
 	bool ending;
 };
@@ -299,6 +300,7 @@ static bool has_streams(const struct node_call *c)
 static void node_call_free(struct node_call *c)
 {
 	RB_REMOVE(node_call_tree, &c->node->node_calls, c);
+	state_slot_give(c->node->cfg.state, c->slot);
 	free(c->label);
 	free(c->tag[0]);
 	free(c->tag[1]);
@@ -323,6 +325,7 @@ static struct node_call *node_call_new(struct node *n,
 	c->id = n->last_id + 1; /* its first stream's */
 	c->node = n;
 	c->request = r->relay;
+	c->slot = node_take_slot(n);
 	RB_INSERT(node_call_tree, &n->node_calls, c);
 	return c;
 }
@@ -369,7 +372,10 @@ static int start_streams(struct node_call *c, struct stream_cfg *stream,
 
 	for (unsigned i = 0; i < 2 && !c->relays; i++)
 		if (!stream[i].ssrc_out)
-			stream[i].ssrc_out = node_random_ssrc();
+			stream[i].ssrc_out =
+				c->node->restoring
+					? c->node->restoring->stream[i].ssrc_out
+					: node_random_ssrc();
 	node_call_use_rtcp(c, stream);
 	for (unsigned i = 0; i < 2 && !err; i++) {
 		stream[i].in_endpoint = c->endpoint[i]->endpoint;
@@ -638,6 +644,11 @@ struct node_record **node_call_record(struct node_call *c)
 	return &c->record;
 }
 
+struct state_slot **node_call_slot(struct node_call *c)
+{
+	return &c->slot;
+}
+
 void node_call_names(const struct node_call *c, struct node_record *r)
 {
 	r->label = c->label;
@@ -649,6 +660,12 @@ void node_call_names(const struct node_call *c, struct node_record *r)
 const char *node_call_label(const struct node_call *c)
 {
 	return c->label;
+}
+
+const struct endpoint_spec *node_call_spec(const struct node_call *c,
+					   unsigned i)
+{
+	return &c->endpoint[i]->spec;
 }
 
 bool node_call_relays(const struct node_call *c)

@@ -55,6 +55,9 @@ struct node_call *node_call_after(struct node *n, uint32_t id);
 uint32_t node_call_id(const struct node_call *c);
 /** The label of its request, or NULL. */
 const char *node_call_label(const struct node_call *c);
+/** What is known of party @i now. */
+const struct endpoint_spec *node_call_spec(const struct node_call *c,
+					   unsigned i);
 /** Are its streams relays? */
 bool node_call_relays(const struct node_call *c);
 /** The stream from party @i. */

@@ -166,7 +166,9 @@ static int open_ports(struct node_endpoint *ep, bool rtcp, struct cr_err *e)
 
 	if (!take_descriptors(ep->node, some))
 		return descriptors_fail(e, -EMFILE, "a port for the call");
-	err = port_pair_open(ep->interface->ports, rtcp, &ep->ports, e);
+	err = ep->node->restoring ? node_restore_ports(ep, rtcp, e)
+				  : port_pair_open(ep->interface->ports, rtcp,
+						   &ep->ports, e);
 	if (err)
 		atomic_fetch_sub_explicit(&ep->node->endpoint_descriptors, some,
 					  memory_order_relaxed);
@@ -203,6 +205,8 @@ static int open_node_ports(struct node_endpoint *ep,
 	ep->endpoint = endpoint_new(&cfg);
 	if (!ep->endpoint)
 		return cr_fail(e, -ENOMEM, "out of memory for an endpoint");
+	if (ep->node->restoring)
+		node_restore_heard(ep->node, ep->endpoint);
 	if (rtcp && rtcp->mode != ENDPOINT_RTCP_OFF) {
 		struct endpoint_rtcp_cfg full = *rtcp;
 

@@ -19,6 +19,7 @@
 #include "node/measuring.h"
 #include "node/node.h"
 #include "node/node_endpoint.h"
+#include "node/restore.h"
 #include "recovery/recovery.h"
 
 RB_HEAD(node_tree, node_stream);
@@ -61,6 +62,9 @@ struct node_stream {
 	/** Of its own (call.start); NULL: the shared port, or one of ... */
 	struct node_endpoint *in_endpoint;
 	struct node_call *call; /**< ... this one, or NULL */
+	/** Its state, of which it has one stream; NULL: nobody keeps it, or it
+	 * is the call's. */
+	struct state_slot *slot;
 	struct node *node;
 	RB_ENTRY(node_stream) by_id;
 	struct node_stream *next_gone; /**< under the node's gone_lock   */
@@ -189,6 +193,7 @@ struct node {
 	struct node_watch watch;
 	struct event *gone_event, *fault_event, *deaf_event, *traced_event;
 	struct event *tick;
+	struct call_past *restoring; /**< of the call that is being restored */
 
 	struct node_tree calls; /**< by id, ending ones too */
 	unsigned ncalls, nhung; /**< of these, a stuck thread has so many */
@@ -399,6 +404,8 @@ static inline void node_notify_ended(struct node *n, struct node_stream *st)
 /** Where what is left of the first stream of @of that is over waits for the
  * other one; freed with @of. */
 struct node_record **node_call_record(struct node_call *of);
+/** Where the state of @of is. */
+struct state_slot **node_call_slot(struct node_call *of);
 /** Copy the names of @of into @r. */
 void node_call_names(const struct node_call *of, struct node_record *r);
 /** The number of @st among the streams of @of. */

@@ -37,6 +37,22 @@ static unsigned cost_media(const struct stream_cfg *cfg,
 	return n;
 }
 
+/* A call that goes on does not wait for a measurement: its frames have cost
+ * something, of which a part is no more than half. 0; -ENOENT: it begins. */
+static int put_past_cost(struct node *n, const struct stream_cfg *cfg,
+			 const struct cost_part *part)
+{
+	const struct stream_past *was =
+		n->restoring ? &n->restoring->stream[0] : NULL;
+	const struct cr_cost half = { .mean = was ? was->mean / 2 : 0,
+				      .p99 = was ? was->p99 / 2 : 0 };
+	const struct cost_value v = { .enc = half,
+				      .dec = half,
+				      .frame = cfg->release.period };
+
+	return was ? costs_put(n->costs, part, &v) : -ENOENT;
+}
+
 int node_cost_of(struct node *n, const struct stream_cfg *cfg,
 		 struct cost_entry **out, struct cr_err *e)
 {
@@ -48,8 +64,11 @@ int node_cost_of(struct node *n, const struct stream_cfg *cfg,
 	int err = 0;
 
 	for (unsigned i = 0; i < count && !err; i++) {
-		err = costs_find(n->costs, &media[i], cfg->release.period,
-				 &entry, &missing, e);
+		do
+			err = costs_find(n->costs, &media[i],
+					 cfg->release.period, &entry, &missing,
+					 e);
+		while (err == -EAGAIN && !put_past_cost(n, cfg, &missing));
 		if (err || entry->cost.mean <= most)
 			continue;
 		most = entry->cost.mean;
@@ -110,7 +129,8 @@ int node_admit_measured(struct node *n, int64_t need, struct cr_verdict *v)
 	int64_t now = costs_load_ppm(n->costs);
 
 	live_load(n->live, &load);
-	if (!n->cfg.admission || need <= 0 || now + need <= load.bound_ppm)
+	if (!n->cfg.admission || n->restoring || need <= 0 ||
+	    now + need <= load.bound_ppm)
 		return 0;
 	*v = (struct cr_verdict){ .need_ppm = need,
 				  .free_ppm = load.bound_ppm - now,
@@ -148,6 +168,28 @@ static void node_stream_enter(struct node *n, struct node_stream *st)
 	n->calls_started++;
 }
 
+/* It starts now; or it did before its process died. */
+static void set_start(struct node_stream *st)
+{
+	const struct call_past *past = st->node->restoring;
+
+	st->started = clock_now();
+	st->started_utc = clock_read(CLOCK_REALTIME);
+	if (!past)
+		return;
+	st->started -= cr_ns_max(st->started_utc - past->started_utc, 0);
+	st->started_utc = past->started_utc;
+}
+
+/* Nobody sees its stream yet. */
+static void keep_stream(const struct node_stream *st)
+{
+	struct node_call *of = st->call;
+
+	node_keep_stream(st->node, of ? *node_call_slot(of) : st->slot,
+			 of && node_call_stream(of, 0), st->stream);
+}
+
 int node_relay_start(struct node *n, struct stream_cfg *cfg,
 		     struct node_call *of, struct node_stream **out,
 		     struct cr_err *e)
@@ -170,11 +212,11 @@ int node_relay_start(struct node *n, struct stream_cfg *cfg,
 	n->last_id++;
 	st->id = cfg->id;
 	st->node = n;
-	st->started = clock_now();
-	st->started_utc = clock_read(CLOCK_REALTIME);
+	set_start(st);
 	st->call = of;
 	st->stream->owner = st;
 	st->stream->cfg.codecs = NULL; /* they were lent */
+	keep_stream(st);
 	endpoint_feed(cfg->in_endpoint, st->stream);
 	node_stream_enter(n, st);
 	*out = st;
@@ -225,6 +267,7 @@ void node_stream_stop(struct node_stream *st, enum node_end why,
 
 	if (st->ending)
 		return;
+	node_call_forget(st);
 	st->ending = true;
 	st->node->nending++;
 	st->why = why;
@@ -328,6 +371,7 @@ static void finish_gone(struct node *n, struct node_stream *st)
 	stream_free(s);
 	if (st->call)
 		node_call_stream_gone(st->call, st);
+	state_slot_give(n->cfg.state, st->slot);
 	free(st->codecs);
 	free(st);
 }
@@ -638,6 +682,7 @@ static int enter_call(struct node *n, struct node_stream *st,
 		st->stream->owner = st;
 		c->lt.kind = &node_stream_kind;
 		stream_set_transcoder(st->stream, c);
+		keep_stream(st);
 		node_meter_less(st);
 		err = join_engine(n, st, e);
 	}
@@ -646,6 +691,7 @@ static int enter_call(struct node *n, struct node_stream *st,
 	stream_free(st->stream); /* nobody has seen it */
 	if (st->in_endpoint)
 		node_endpoint_discard(st->in_endpoint);
+	state_slot_give(n->cfg.state, st->slot);
 	free(st->codecs);
 	free(st);
 	return err;
@@ -667,8 +713,7 @@ static int begin_call(struct node *n, struct stream_cfg *cfg,
 	if (!st)
 		return cr_fail(e, -ENOMEM, "out of memory for a call");
 	st->node = n;
-	st->started = clock_now();
-	st->started_utc = clock_read(CLOCK_REALTIME);
+	set_start(st);
 	st->cost = cost;
 	st->call = of;
 	st->codecs = node_codecs_copy(cfg->codecs);
@@ -676,6 +721,7 @@ static int begin_call(struct node *n, struct stream_cfg *cfg,
 		free(st);
 		return cr_fail(e, -ENOMEM, "out of memory for a call");
 	}
+	st->slot = of ? NULL : node_take_slot(n);
 	cfg->codecs = st->codecs;
 	choose_receiver(n, cfg, spec && spec->port == CALL_PORT_OWN);
 	choose_numbers(n, cfg);

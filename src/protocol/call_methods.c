@@ -9,6 +9,7 @@
 #include "node/call_check.h"
 #include "observe/log.h"
 #include "protocol/field_json.h"
+#include "protocol/kept_calls.h"
 #include "protocol/tables/call_fields.h"
 #include "protocol/results.h"
 
@@ -107,6 +108,7 @@ static json_t *start_call(struct service *sv, const struct service_request *a,
 	if (a->session && two)
 		own_stream(node_call_stream(node_stream_call(st), 1),
 			   a->session);
+	keep_call(sv->node, st, spec);
 	describe_call(st, &info);
 	if (!two) {
 		node_stream_place(st, &info.one);
@@ -219,7 +221,12 @@ static json_t *change_stream(struct service *sv,
 	if (!st)
 		return NULL;
 	ret = change_one(st, &a->spec, lacks, &err->why);
-	return ret ? request_wait(ret, err) : stream_json(st);
+	if (ret)
+		return request_wait(ret, err);
+	if (!node_stream_call(
+		    st)) /* of two streams, what each is is not kept */
+		keep_call_change(st);
+	return stream_json(st);
 }
 
 json_t *method_stream_change(void *arg, struct rpc_peer *peer,
@@ -246,7 +253,10 @@ static json_t *change_call(struct service *sv, const struct service_request *a,
 		return NULL;
 	ret = two ? node_call_change(two, ask->end, lacks, &err->why)
 		  : change_one(st, ask, lacks, &err->why);
-	return ret ? request_wait(ret, err) : call_json(st);
+	if (ret)
+		return request_wait(ret, err);
+	keep_call_change(st);
+	return call_json(st);
 }
 
 json_t *method_call_change(void *arg, struct rpc_peer *peer,

@@ -9,6 +9,7 @@
 #include "node/node_call.h"
 #include "node/node_endpoint.h"
 #include "protocol/field_json.h"
+#include "protocol/kept_calls.h"
 #include "protocol/tables/endpoint_fields.h"
 
 static json_t *endpoint_json(const struct node_endpoint *ep)
@@ -107,7 +108,11 @@ static json_t *change_endpoint(struct service *sv,
 	if (!ep)
 		return NULL;
 	ret = node_call_change_party(ep, &spec->end[0], lacks, &err->why);
-	return ret ? request_wait(ret, err) : endpoint_json(ep);
+	if (ret)
+		return request_wait(ret, err);
+	if (ep->call)
+		keep_call_change(node_call_stream(ep->call, 0));
+	return endpoint_json(ep);
 }
 
 json_t *method_endpoint_change(void *arg, struct rpc_peer *peer,

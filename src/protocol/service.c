@@ -24,6 +24,7 @@
 #include "observe/line_file.h"
 #include "observe/log.h"
 #include "protocol/field_json.h"
+#include "protocol/kept_calls.h"
 #include "protocol/methods.h"
 #include "protocol/results.h"
 #include "protocol/tables/call_fields.h"
@@ -482,6 +483,8 @@ int service_open(struct service **out, const struct service_config *cfg,
 	LIST_INIT(&sv->sessions);
 	LIST_INIT(&sv->deferred);
 	err = node_open(&sv->node, &sv->cfg.node, warn, e);
+	if (!err)
+		restore_calls(sv->node);
 	if (!err)
 		err = open_server(sv, e);
 	if (!err)

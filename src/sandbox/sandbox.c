@@ -176,7 +176,7 @@ const struct syscall_rule calls_needed[] = {
 	ANY(fstat), ANY(stat), ANY(lstat), ANY(newfstatat), ANY(statx),
 	ANY(fstatfs), ANY(statfs), ANY(access), ANY(faccessat),
 	ANY(faccessat2), ANY(readlink), ANY(readlinkat), ANY(getcwd),
-	ANY(getdents64), ANY(ftruncate), ANY(fallocate), ANY(fadvise64),
+	ANY(getdents64), ANY(ftruncate), ANY(memfd_create), ANY(fallocate), ANY(fadvise64),
 	ANY(fsync), ANY(fdatasync), ANY(sync_file_range), ANY(mkdir),
 	ANY(mkdirat), ANY(rename), ANY(renameat), ANY(renameat2), ANY(link),
 	ANY(linkat), ANY(unlink), ANY(unlinkat), ANY(chmod), ANY(fchmod),

@@ -122,6 +122,23 @@ unsigned port_pool_take(struct port_pool *p)
 	return p->first + 2 * pair;
 }
 
+bool port_pool_take_at(struct port_pool *p, unsigned port)
+{
+	unsigned pair = (port - p->first) / 2, last;
+
+	if (port < p->first || pair >= p->npairs || p->taken[pair])
+		return false;
+	last = (p->head + --p->nfree) % p->npairs;
+	for (unsigned i = p->head; p->queue[last] != pair;
+	     i = (i + 1) % p->npairs)
+		if (p->queue[i] == pair) {
+			p->queue[i] = p->queue[last];
+			break;
+		}
+	p->taken[pair] = true;
+	return true;
+}
+
 void port_pool_give(struct port_pool *p, unsigned port)
 {
 	unsigned pair = (port - p->first) / 2;
@@ -365,6 +382,17 @@ int port_pair_open(struct port_pairs *p, bool rtcp, struct port_pair *out,
 	p->used++;
 	(void)pthread_mutex_unlock(&p->lock);
 	return 0;
+}
+
+bool port_pair_adopt(struct port_pairs *p, const struct port_pair *pair)
+{
+	bool is;
+
+	(void)pthread_mutex_lock(&p->lock);
+	is = !p->cfg.range.from || port_pool_take_at(&p->pool, pair->port);
+	p->used += is;
+	(void)pthread_mutex_unlock(&p->lock);
+	return is;
 }
 
 void port_pair_close(struct port_pairs *p, struct port_pair *pair)

@@ -64,6 +64,9 @@ void port_pool_fini(struct port_pool *p);
  * taken now. 0: none is free. */
 unsigned port_pool_take(struct port_pool *p);
 
+/** The pair of @port is taken, if it is free. False: it is not one of these. */
+bool port_pool_take_at(struct port_pool *p, unsigned port);
+
 /** @port, which was taken, is free again. */
 void port_pool_give(struct port_pool *p, unsigned port);
 
@@ -108,6 +111,10 @@ void port_pairs_free(struct port_pairs *p);
  */
 int port_pair_open(struct port_pairs *p, bool rtcp, struct port_pair *out,
 		   struct cr_err *e);
+
+/** @pair, which another process has opened, is in use here from now on. False:
+ * it is not of this range. */
+bool port_pair_adopt(struct port_pairs *p, const struct port_pair *pair);
 
 /** Close @pair's sockets, and let others have its ports. Nothing, if it has no
  * sockets (both -1). */

@@ -46,6 +46,7 @@
 #include "base/trust.h"
 #include "codecs/kernels/kernels.h"
 #include "http/http.h"
+#include "media/state_memory.h"
 #include "ng/listener.h"
 #include "ng/ng_service.h"
 #include "observe/line_file.h"
@@ -77,6 +78,7 @@ struct daemon {
 	/* the service manager; notify.fd -1: there is none */
 	struct notify notify;
 	struct event *tick, *store;
+	struct state_memory *state; /* of calls; NULL: nobody holds it */
 	cr_ns store_each; /* until what waits for the store is sent again */
 	cr_ns tick_each, status_at; /* between ticks; of the last STATUS= */
 	bool stopping;
@@ -254,6 +256,36 @@ static int open_manager(struct daemon *d, struct cr_err *e)
 	d->store_each = TICK_MIN;
 	store_on_wait(&d->notify, on_store_waits, d);
 	return d->store ? 0 : -ENOMEM;
+}
+
+/* The state of calls: that of a process that has died, or a new one. Without
+ * it, calls end with this process. */
+static void open_state(struct daemon *d)
+{
+	struct cr_err e = { "" };
+	int fd;
+
+	if (!store_on(&d->notify))
+		return;
+	if (store_take(&d->notify, "state", &fd, 1) == 1) {
+		d->state = state_memory_adopt(fd, &e);
+		if (!d->state)
+			log_event(LOG_WARN, "state-not-taken",
+				  LOG_STR("why", e.text));
+	}
+	if (!d->state) {
+		d->state = state_memory_new(&e);
+		fd = d->state ? state_memory_fd(d->state) : -1;
+		if (!d->state || store_put(&d->notify, "state", &fd, 1)) {
+			log_event(LOG_WARN, "state-not-kept",
+				  LOG_STR("why", e.text));
+			state_memory_free(d->state);
+			d->state = NULL;
+			return;
+		}
+	}
+	d->opt.service.node.state = d->state;
+	d->opt.service.node.store = &d->notify;
 }
 
 /* What nobody has taken belongs to calls that are no more. */
@@ -677,6 +709,8 @@ static int start_daemon(struct daemon *d, struct cr_err *e)
 	if (!err)
 		err = open_records(d, e);
 	if (!err)
+		open_state(d);
+	if (!err)
 		err = service_open(&d->service, &d->opt.service, &warn, e);
 	if (*warn.text)
 		log_event(LOG_WARN, "not-granted", LOG_STR("why", warn.text));
@@ -733,6 +767,7 @@ static void stop_daemon(struct daemon *d)
 		if (events[i])
 			event_free(events[i]);
 	own_hosts_close(d->here);
+	state_memory_free(d->state);
 	notify_close(&d->notify);
 	if (d->base)
 		event_base_free(d->base);

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * State memory: what a new process needs to go on with the calls of one that
+ * has died. A memfd, which something that does not crash holds
+ * (observe/store.h), of slots: one a call.
+ *
+ *   text       what the call is, as control has written it. Two halves: a text
+ *              goes to the one that is not in use, so a torn one leaves the
+ *              former.
+ *   sent       of each stream, its last packet: of the thread that sends
+ *   heard      of each stream, who its party is: of its receiver
+ *   working    of each stream, a worker is in a frame of it
+ *
+ * Each record has two copies, a generation and a checksum, and is written
+ * without a lock or a system call. What does not check is not used: a slot
+ * without a text that checks is free, a record that does not check was never
+ * written.
+ *
+ * Text: control. Records: one thread each. Reading: while nobody writes.
+ */
+#ifndef MEDIA_STATE_MEMORY_H
+#define MEDIA_STATE_MEMORY_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cache.h"
+#include "cr/error.h"
+
+/** The longest text of a slot, octets. */
+#define STATE_TEXT_MAX 7936u
+
+/** The last packet that a stream has sent, and where its numbers are from. */
+struct state_sent {
+	uint32_t ssrc, ts;
+	uint32_t in_ts;		/**< of the frame that it was made of */
+	uint32_t ts_more;	/**< relay: what is added to timestamps ... */
+	uint16_t seq, seq_more; /**< ... and to numbers */
+	uint16_t in_seq;
+	uint16_t renumbers; /**< relay: these are added */
+	int64_t at;	    /**< arrival; 0: nothing was sent */
+};
+
+/** The party that a stream hears. */
+struct state_heard {
+	unsigned char address[32]; /**< head of a sockaddr; family 0: nobody */
+	uint32_t ssrc;
+	uint16_t seq;
+	uint16_t unused; /**< 0 */
+	uint32_t terms;	 /**< how often its terms had changed by then */
+	uint32_t more;	 /**< 0 */
+};
+
+enum { STATE_SENT_WORDS = 4, STATE_HEARD_WORDS = 6 };
+_Static_assert(sizeof(struct state_sent) == STATE_SENT_WORDS * 8 &&
+		       sizeof(struct state_heard) == STATE_HEARD_WORDS * 8,
+	       "records are whole words");
+
+struct state_sent_copy {
+	_Atomic uint64_t generation, check, word[STATE_SENT_WORDS];
+};
+
+struct state_heard_copy {
+	_Atomic uint64_t generation, check, word[STATE_HEARD_WORDS];
+};
+
+/** The hot part of a stream. Members of two writing threads share no cache
+ * line. */
+struct state_stream {
+	_Alignas(CACHE_LINE) struct state_sent_copy sent[2];
+	atomic_uint working; /**< 1: a worker is in a frame of it */
+	_Alignas(CACHE_LINE) struct state_heard_copy heard[2];
+};
+
+struct state_half {
+	_Atomic uint64_t generation, check;
+	uint64_t bytes;
+	char text[STATE_TEXT_MAX];
+};
+
+struct state_slot {
+	struct state_stream stream[2];
+	struct state_half half[2];
+};
+
+/** 0 is what memory has that was never written: no record checks with it. */
+#define STATE_SEED UINT64_C(0x9e3779b97f4a7c15)
+
+static inline uint64_t state_mix(uint64_t check, uint64_t word)
+{
+	return ((check << 7 | check >> 57) ^ word) * STATE_SEED;
+}
+
+/** Write a record of @n words over the older of its two copies, at @to. */
+static inline void state_write(_Atomic uint64_t *to, uint64_t generation,
+			       const void *from, unsigned n)
+{
+	uint64_t check = state_mix(STATE_SEED, generation), word;
+
+	/* release: what was killed on the way leaves a copy that fails */
+	atomic_store_explicit(&to[0], generation, memory_order_release);
+	for (unsigned i = 0; i < n; i++) {
+		__builtin_memcpy(&word, (const char *)from + 8 * i, 8);
+		check = state_mix(check, word);
+		atomic_store_explicit(&to[2 + i], word, memory_order_relaxed);
+	}
+	atomic_store_explicit(&to[1], check, memory_order_release);
+}
+
+/** A packet was sent. The thread that sends; NULL is fine. */
+static inline void state_put_sent(struct state_stream *s,
+				  const struct state_sent *sent)
+{
+	uint64_t next;
+
+	if (__builtin_expect(!s, 1))
+		return;
+	next = 1 + (atomic_load_explicit(&s->sent[0].generation,
+					 memory_order_relaxed) >
+				    atomic_load_explicit(&s->sent[1].generation,
+							 memory_order_relaxed)
+			    ? s->sent[0].generation
+			    : s->sent[1].generation);
+	state_write(&s->sent[next % 2].generation, next, sent,
+		    STATE_SENT_WORDS);
+}
+
+/** A party was learned. The receiver; NULL is fine. */
+void state_put_heard(struct state_stream *s, const struct state_heard *heard);
+
+/** A worker begins a frame of it, or ends it. NULL is fine. */
+static inline void state_set_working(struct state_stream *s, unsigned working)
+{
+	if (__builtin_expect(s != NULL, 0))
+		atomic_store_explicit(&s->working, working,
+				      memory_order_relaxed);
+}
+
+/** The newer record that checks, or false. */
+bool state_get_sent(const struct state_stream *s, struct state_sent *out);
+bool state_get_heard(const struct state_stream *s, struct state_heard *out);
+
+/** Write the text of a slot. 0; -EMSGSIZE, and the former stays. */
+int state_put_text(struct state_slot *slot, const char *text, size_t bytes);
+/** The newer text that checks, into @out[STATE_TEXT_MAX + 1]. False: none does.
+ */
+bool state_get_text(const struct state_slot *slot, char *out);
+
+/* --- the memory --- */
+
+struct state_memory;
+
+/** New memory, in a memfd. NULL with @e. */
+struct state_memory *state_memory_new(struct cr_err *e);
+/** That of a process that has died: @fd is its own then. NULL with @e: it is no
+ * state memory, or of another version; @fd is closed. */
+struct state_memory *state_memory_adopt(int fd, struct cr_err *e);
+/** NULL is fine. */
+void state_memory_free(struct state_memory *m);
+int state_memory_fd(const struct state_memory *m);
+
+/** A free slot, empty; NULL: no memory, or STATE_SLOTS are in use. */
+struct state_slot *state_slot_take(struct state_memory *m);
+/** Nobody goes on with it: it has no text any more, but is not free. NULL is
+ * fine. */
+void state_slot_end(struct state_slot *slot);
+/** Nobody writes to it any more: it is free. NULL is fine. */
+void state_slot_give(struct state_memory *m, struct state_slot *slot);
+
+/** Slot @i, whatever is in it, which is taken then; NULL: there are fewer. */
+struct state_slot *state_slot_at(struct state_memory *m, unsigned i);
+
+#endif

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Calls that outlive the process: what is kept of them, and how a new process
+ * goes on.
+ */
+#include "node/restore.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/address.h"
+#include "base/clock.h"
+#include "node/node_impl.h"
+#include "observe/store.h"
+
+/* A call in which the process has died goes on for so long, and the next death
+ * is another one. */
+#define CRASH_MEMORY (10 * CR_SEC)
+
+enum { END_NAME = 32 };
+
+static const char *end_name(char buf[END_NAME], uint32_t call, unsigned i)
+{
+	(void)snprintf(buf, END_NAME, "call-%" PRIu32 "-%u", call, i);
+	return buf;
+}
+
+bool node_keeps(const struct node *n)
+{
+	return n->cfg.state != NULL;
+}
+
+static struct state_slot *slot_of_call(const struct node_stream *st)
+{
+	return st->call ? *node_call_slot(st->call) : st->slot;
+}
+
+/* --- while a call runs --- */
+
+struct state_slot *node_take_slot(struct node *n)
+{
+	if (n->restoring) {
+		n->restoring->taken = true;
+		return n->restoring->slot;
+	}
+	return n->cfg.state ? state_slot_take(n->cfg.state) : NULL;
+}
+
+static void stream_past(const struct node_stream *st, struct stream_past *out)
+{
+	const struct stream_cfg *cfg = node_stream_settings(st);
+
+	*out = (struct stream_past){ .ssrc_in = cfg->ssrc_in,
+				     .ssrc_out = cfg->ssrc_out };
+	if (cfg->in_endpoint)
+		out->terms = atomic_load_explicit(&cfg->in_endpoint->version,
+						  memory_order_relaxed);
+	if (st->cost) {
+		out->mean = st->cost->cost.mean;
+		out->p99 = st->cost->cost.p99;
+	}
+}
+
+void node_call_past(const struct node_stream *st, struct call_past *out)
+{
+	const struct node_endpoint *in = node_stream_in_endpoint(st);
+
+	*out = (struct call_past){ .id = st->id,
+				   .endpoint = in ? in->id : 0,
+				   .started_utc = st->started_utc };
+	stream_past(st, &out->stream[0]);
+	if (st->call)
+		stream_past(node_call_stream(st->call, 1), &out->stream[1]);
+}
+
+bool node_call_kept(const struct node_stream *st, char *out)
+{
+	const struct state_slot *slot = slot_of_call(st);
+
+	return slot && state_get_text(slot, out);
+}
+
+/* The sockets of its ends. */
+static int hold_sockets(const struct node_stream *st)
+{
+	int err = 0;
+
+	for (unsigned i = 0; i < (st->call ? 2 : 1) && !err; i++) {
+		const struct node_stream *from =
+			st->call ? node_call_stream(st->call, i) : st;
+		const struct node_endpoint *ep = node_stream_in_endpoint(from);
+		char name[END_NAME];
+
+		if (ep)
+			err = store_put(
+				st->node->cfg.store, end_name(name, st->id, i),
+				&ep->ports.rtp, ep->ports.rtcp >= 0 ? 2 : 1);
+	}
+	return err;
+}
+
+int node_call_keep(struct node_stream *st, const char *text, size_t bytes)
+{
+	struct state_slot *slot = slot_of_call(st);
+	char former[STATE_TEXT_MAX + 1];
+	int err;
+
+	if (!slot)
+		return -ENOENT;
+	/* sockets stay as they are when a call changes */
+	err = state_get_text(slot, former) ? 0 : hold_sockets(st);
+	return err ? err : state_put_text(slot, text, bytes);
+}
+
+static void release_sockets(struct node *n, uint32_t call)
+{
+	char name[END_NAME];
+
+	for (unsigned i = 0; i < 2; i++)
+		store_remove(n->cfg.store, end_name(name, call, i));
+}
+
+void node_call_forget(const struct node_stream *st)
+{
+	struct state_slot *slot = slot_of_call(st);
+
+	if (!slot)
+		return;
+	state_slot_end(slot);
+	release_sockets(st->node, st->call ? node_call_id(st->call) : st->id);
+}
+
+/* The party that stream @i has heard, if its terms have not changed since. */
+static bool read_heard(const struct node *n, unsigned i,
+		       struct sockaddr_storage *from, struct state_heard *was)
+{
+	if (!state_get_heard(&n->restoring->slot->stream[i], was) ||
+	    was->terms != n->restoring->stream[i].terms)
+		return false;
+	*from = (struct sockaddr_storage){ 0 };
+	memcpy(from, was->address, sizeof(was->address));
+	return from->ss_family == AF_INET || from->ss_family == AF_INET6;
+}
+
+void node_keep_stream(const struct node *n, struct state_slot *slot, unsigned i,
+		      struct stream *s)
+{
+	struct transcoder *c = stream_transcoder(s);
+	struct sockaddr_storage from;
+	struct state_heard heard;
+	struct state_sent was;
+
+	if (!slot)
+		return;
+	s->out.state = &slot->stream[i];
+	if (!n->restoring)
+		return;
+	if (state_get_sent(s->out.state, &was) && was.at)
+		stream_resume(s, &was);
+	if (!s->cfg.in_endpoint && read_heard(n, i, &from, &heard)) {
+		c->source = from;
+		c->source_known = true;
+	}
+}
+
+/* --- a new process --- */
+
+bool node_restore_next(struct node *n, unsigned *at, struct state_slot **slot,
+		       char *out)
+{
+	while (n->cfg.state && (*slot = state_slot_at(n->cfg.state, (*at)++))) {
+		if (state_get_text(*slot, out))
+			return true;
+		state_slot_give(n->cfg.state, *slot);
+	}
+	return false;
+}
+
+void node_restore_as(struct node *n, struct call_past *past)
+{
+	const cr_ns now = clock_read(CLOCK_REALTIME);
+	bool worked = false;
+
+	n->restoring = past;
+	past->last_id = n->last_id;
+	past->last_endpoint = n->last_endpoint;
+	n->last_id = past->id - 1;
+	n->last_endpoint = past->endpoint ? past->endpoint - 1 : 0;
+	for (unsigned i = 0; i < 2; i++) {
+		worked |= past->slot->stream[i].working != 0;
+		past->slot->stream[i].working = 0;
+	}
+	if (!worked)
+		return;
+	if (now - past->crashed_utc > CRASH_MEMORY)
+		past->crashes = 0;
+	past->crashes++;
+	past->crashed_utc = now;
+}
+
+static uint32_t larger(uint32_t a, uint32_t b)
+{
+	return a > b ? a : b;
+}
+
+void node_restored(struct node *n, const struct call_past *past,
+		   struct node_stream *st)
+{
+	n->restoring = NULL;
+	n->last_id = larger(n->last_id, past->last_id);
+	n->last_endpoint = larger(n->last_endpoint, past->last_endpoint);
+	if (!st) {
+		release_sockets(n, past->id);
+		state_slot_end(past->slot);
+		if (!past->taken)
+			state_slot_give(n->cfg.state, past->slot);
+	} else if (past->crashes >= 2) {
+		node_stream_stop(st, NODE_END_CRASHED, NULL);
+	}
+}
+
+int node_restore_ports(struct node_endpoint *ep, bool rtcp, struct cr_err *e)
+{
+	const unsigned i = ep->node->restoring->ends++;
+	struct node *n = ep->node;
+	struct sockaddr_storage at = { .ss_family = AF_UNSPEC };
+	socklen_t len = sizeof(at);
+	struct port_pair ports = { .rtcp = -1 };
+	char name[END_NAME];
+	int fd[2] = { -1, -1 };
+	int had = store_take(n->cfg.store, end_name(name, n->restoring->id, i),
+			     fd, 2);
+
+	if (had == (rtcp ? 2 : 1) &&
+	    !getsockname(fd[0], (struct sockaddr *)&at, &len)) {
+		ports.rtp = fd[0];
+		ports.rtcp = rtcp ? fd[1] : -1;
+		ports.port = address_port(&at);
+		if (port_pair_adopt(ep->interface->ports, &ports)) {
+			ep->ports = ports;
+			return 0;
+		}
+	}
+	while (had > 0)
+		(void)close(fd[--had]);
+	return cr_fail(e, -ENOENT, "its port was not held");
+}
+
+/* Packets that the party is said to have sent, a while ago, until it leads. */
+static void hear_again(struct endpoint *endpoint,
+		       const struct sockaddr_storage *from,
+		       const struct state_heard *was)
+{
+	enum { STEPS = LEARN_LEAD + LEARN_PROOF };
+	const cr_ns now = clock_now();
+
+	for (unsigned i = STEPS; i--;) {
+		const struct learn_arrival p = {
+			.from = from,
+			.ssrc = was->ssrc,
+			.seq = (uint16_t)(was->seq - i),
+			.valid = true,
+		};
+
+		(void)endpoint_hear(endpoint, &p,
+				    now - (cr_ns)(i + 1) * LEARN_SLOT);
+	}
+}
+
+void node_restore_heard(const struct node *n, struct endpoint *endpoint)
+{
+	const unsigned i = n->restoring->ends - 1;
+	const unsigned terms = n->restoring->stream[i].terms;
+	struct sockaddr_storage from;
+	struct state_heard was;
+
+	/* what is heard from now on is of these terms */
+	endpoint->terms_taken = terms;
+	atomic_store_explicit(&endpoint->version, terms, memory_order_relaxed);
+	if (read_heard(n, i, &from, &was))
+		hear_again(endpoint, &from, &was);
+}
+
+unsigned node_restore_shared(struct node *n, int *fd, unsigned nfd)
+{
+	struct sockaddr_storage at = { .ss_family = AF_UNSPEC },
+				want = n->cfg.rtp;
+	socklen_t len = sizeof(at);
+	int had;
+
+	if (!n->cfg.store)
+		return 0;
+	had = store_take(n->cfg.store, "rtp", fd, nfd);
+	if (had <= 0)
+		return 0;
+	(void)getsockname(fd[0], (struct sockaddr *)&at, &len);
+	if (!address_port(&want))
+		address_set_port(&want, address_port(&at));
+	if ((unsigned)had == nfd && address_equal(&at, &want))
+		return nfd;
+	while (had)
+		(void)close(fd[--had]);
+	return 0;
+}

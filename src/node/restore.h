@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Calls that outlive the process. While a call runs, its state is kept in a
+ * slot (media/state_memory.h), and its sockets are held (observe/store.h):
+ * under "rtp" those of the shared port, under "call-ID-0" and "call-ID-1" those
+ * of the call's ends. A process that finds both goes on with the call.
+ *
+ *   start    slot taken; streams write their records from the first packet on
+ *            -> node_call_keep(): the text, the sockets
+ *   end      the text goes first, then the sockets; the slot is free when the
+ *            last thread has let go
+ *   restore  node_restore_next() -> the call is started as it was, by
+ *            node->restoring: sockets, numbers, what was learned
+ *            -> node_restored()
+ *
+ * The text is the user's; what else a new process needs of it is a struct
+ * call_past. Without a store, nothing is kept.
+ *
+ * Control thread.
+ */
+#ifndef NODE_RESTORE_H
+#define NODE_RESTORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cr/sched.h"
+#include "media/state_memory.h"
+
+struct endpoint;
+struct node;
+struct node_stream;
+struct node_endpoint;
+struct stream;
+
+/** A stream whose process has died. */
+struct stream_past {
+	uint32_t ssrc_in, ssrc_out;
+	uint32_t terms;	 /**< how often those of its input had changed */
+	cr_ns mean, p99; /**< of its cost */
+};
+
+/** A call whose process has died. */
+struct call_past {
+	uint32_t id, endpoint; /**< the first ones; endpoint 0: no name */
+	cr_ns started_utc;
+	unsigned crashes;  /**< of a process, in a frame of it */
+	cr_ns crashed_utc; /**< the last one */
+	struct stream_past stream[2];
+	struct state_slot *slot;
+	/* the node's */
+	bool taken;			 /**< the slot has an owner */
+	unsigned ends;			 /**< opened so far */
+	uint32_t last_id, last_endpoint; /**< of the node, before */
+};
+
+/** Does anybody hold what outlives the process? */
+bool node_keeps(const struct node *n);
+
+/** What a new process has to know of @st, the first stream of a call. */
+void node_call_past(const struct node_stream *st, struct call_past *out);
+/** The text of the call whose first stream is @st, into
+ * @out[STATE_TEXT_MAX + 1]. False: it has none. */
+bool node_call_kept(const struct node_stream *st, char *out);
+/** Keep it under @text. 0; -ENOENT: there is no slot; -EMSGSIZE; or as
+ * store_put(). */
+int node_call_keep(struct node_stream *st, const char *text, size_t bytes);
+
+/** The text of the next slot that has one, from *@at on, into
+ * @out[STATE_TEXT_MAX + 1], with its @slot. False: there are no more. */
+bool node_restore_next(struct node *n, unsigned *at, struct state_slot **slot,
+		       char *out);
+/** What is started next goes on with @past, its crash counted. */
+void node_restore_as(struct node *n, struct call_past *past);
+/** @st has been restored, or (NULL) the call of @past could not be: its slot is
+ * free. Ends it if the process has died in it twice. */
+void node_restored(struct node *n, const struct call_past *past,
+		   struct node_stream *st);
+
+/* --- the node's --- */
+
+/** A slot for a call that begins, or goes on; NULL: nobody keeps it. */
+struct state_slot *node_take_slot(struct node *n);
+/** The call is ending: nobody is to go on with it. */
+void node_call_forget(const struct node_stream *st);
+
+/** The sockets of the next end of node->restoring, with @rtcp two, into
+ * @ep->ports. 0; -ENOENT with @e. */
+int node_restore_ports(struct node_endpoint *ep, bool rtcp, struct cr_err *e);
+/** @endpoint, of the end whose ports were restored last, has heard before. */
+void node_restore_heard(const struct node *n, struct endpoint *endpoint);
+/** The sockets of the shared port, into @fd[@nfd], if it is as it was. Returns
+ * how many. */
+unsigned node_restore_shared(struct node *n, int *fd, unsigned nfd);
+/** Stream number @i of a call has its transcoder or types, and nobody sees it
+ * yet: it writes to @slot, and goes on by node->restoring. */
+void node_keep_stream(const struct node *n, struct state_slot *slot, unsigned i,
+		      struct stream *s);
+
+#endif

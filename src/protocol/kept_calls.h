@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The text of a call that outlives the process (node/restore.h): JSON of what
+ * has started it, of what has changed it, and of the node's part. Of calls that
+ * were started by JSON-RPC; those whose endpoints were opened by themselves are
+ * not kept.
+ *
+ * Control thread.
+ */
+#ifndef PROTOCOL_KEPT_CALLS_H
+#define PROTOCOL_KEPT_CALLS_H
+
+struct call_spec;
+struct node;
+struct node_stream;
+
+/** @st, the first stream of a call that @spec has started, is kept, if anybody
+ * keeps calls. */
+void keep_call(const struct node *n, struct node_stream *st,
+	       const struct call_spec *spec);
+/** It has been changed, or its endpoints. */
+void keep_call_change(struct node_stream *st);
+
+/** Go on with all calls that were kept. They belong to no session. */
+void restore_calls(struct node *n);
+
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Any bytes as a slot of state memory: what is read of it was written with a
+ * checksum that fits, and is within its bounds; and what is written over it is
+ * read again.
+ *
+ * Input: pairs of an offset (two octets, times 8) and eight octets to put
+ * there.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "media/state_memory.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static struct state_slot slot;
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static const struct state_sent sent = { .seq = 1, .at = 1 };
+	static const struct state_heard heard = { .ssrc = 1 };
+	static char text[STATE_TEXT_MAX + 1];
+	struct state_heard h;
+	struct state_sent s;
+
+	memset((void *)&slot, 0, sizeof(slot));
+	for (; size >= 10; data += 10, size -= 10) {
+		size_t at = (size_t)(data[0] << 8 | data[1]) * 8;
+
+		if (at + 8 <= sizeof(slot))
+			memcpy((unsigned char *)&slot + at, data + 2, 8);
+	}
+	if (state_get_text(&slot, text))
+		CR_ASSERT(strnlen(text, sizeof(text)) <= STATE_TEXT_MAX);
+	for (unsigned i = 0; i < 2; i++) {
+		(void)state_get_sent(&slot.stream[i], &s);
+		(void)state_get_heard(&slot.stream[i], &h);
+	}
+	state_slot_end(&slot);
+	CR_ASSERT(!state_get_text(&slot, text));
+	CR_ASSERT(!state_put_text(&slot, "{}", 2));
+	CR_ASSERT(state_get_text(&slot, text) && !strcmp(text, "{}"));
+	memset((void *)&slot.stream[0], 0, sizeof(slot.stream[0]));
+	state_put_sent(&slot.stream[0], &sent);
+	state_put_heard(&slot.stream[0], &heard);
+	CR_ASSERT(state_get_sent(&slot.stream[0], &s) && s.seq == 1);
+	CR_ASSERT(state_get_heard(&slot.stream[0], &h) && h.ssrc == 1);
+	return 0;
+}

@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: Apache-2.0
+"""kill -9 of the daemon costs frames, not calls: codec-runner --supervise holds
+sockets and the state of calls, and the next process goes on with them. The
+senders have sockets of their own and know nothing of it."""
+import json
+import os
+import pathlib
+import select
+import signal
+import socket
+import struct
+import threading
+import time
+
+import pytest
+
+from conftest import PATIENCE
+from control import Control
+
+FRAME = 0.02
+# of frames that a busy machine may cost; a quiet one has less than ten
+LOST_MOST = 50
+
+
+class Phone:
+    """A party: it sends PCMU, or AMR frames of no speech, and notes what it
+    hears."""
+
+    def __init__(self, ssrc, pt=0):
+        self.sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.sock.bind(("127.0.0.1", 0))
+        self.sock.setblocking(False)
+        self.port = self.sock.getsockname()[1]
+        self.at = f"127.0.0.1:{self.port}"
+        self.ssrc, self.pt, self.to = ssrc, pt, None
+        self.seq, self.ts = 65500, 1 << 31  # both wrap
+        self.heard = []
+
+    def send(self):
+        head = struct.pack("!BBHII", 0x80, self.pt, self.seq & 0xffff,
+                           self.ts & 0xffffffff, self.ssrc)
+        self.sock.sendto(head + bytes(160), self.to)
+        self.seq += 1
+        self.ts += 160
+
+    def hear(self):
+        while True:
+            try:
+                data = self.sock.recv(2048)
+            except BlockingIOError:
+                return
+            _, pt, seq, ts, ssrc = struct.unpack("!BBHII", data[:12])
+            self.heard.append((time.monotonic(), ssrc, seq, ts, pt & 127))
+
+    def assert_goes_on(self):
+        """One SSRC; no number and no timestamp goes back, or comes twice; they
+        are as far apart as packets are, over the gap, too. Its frames lost."""
+        assert len({h[1] for h in self.heard}) == 1
+        lost = 0
+        for a, b in zip(self.heard, self.heard[1:]):
+            step = (b[2] - a[2]) & 0xffff
+            ticks = (b[3] - a[3]) & 0xffffffff
+            assert 0 < step <= LOST_MOST + 1, (a, b)
+            assert ticks == 160 * step, (a, b)
+            lost += step - 1
+        return lost
+
+
+class Load:
+    """Phones that speak until they are told to stop."""
+
+    def __init__(self, phones):
+        self.phones = phones
+        self.over = threading.Event()
+        self.thread = threading.Thread(target=self._run, daemon=True)
+        self.thread.start()
+
+    def _run(self):
+        due = time.monotonic()
+        while not self.over.is_set():
+            for phone in self.phones:
+                phone.send()
+            due += FRAME
+            while (left := due - time.monotonic()) > 0:
+                ready, _, _ = select.select([p.sock for p in self.phones], [],
+                                            [], left)
+                for phone in self.phones:
+                    if phone.sock in ready:
+                        phone.hear()
+
+    def until(self, done):
+        end = time.monotonic() + PATIENCE
+        while not done():
+            assert time.monotonic() < end
+            time.sleep(FRAME)
+
+    def all_heard(self, more):
+        """Until each has heard @more packets more."""
+        had = [len(p.heard) for p in self.phones]
+        self.until(lambda: all(len(p.heard) >= n + more for p, n in
+                               zip(self.phones, had)))
+
+    def stop(self):
+        self.over.set()
+        self.thread.join()
+        for phone in self.phones:
+            phone.hear()
+
+
+def address(text):
+    host, port = text.rsplit(":", 1)
+    return host, int(port)
+
+
+class Rig:
+    def __init__(self, daemon, path):
+        self.path = path / "control"
+        self.records = path / "records"
+        self.d = daemon("--supervise", "--control-socket", str(self.path),
+                        "--records", str(self.records))
+        self.control = Control(self.path)
+        self.calls, self.phones = [], []
+
+    def process(self):
+        """The daemon; None while there is none."""
+        children = pathlib.Path(f"/proc/{self.d.process.pid}/task/"
+                                f"{self.d.process.pid}/children").read_text()
+        return int(children.split()[0]) if children.split() else None
+
+    def _start(self, **params):
+        reply = self.control.ask("call.start", {"keep": True, **params})
+        assert "result" in reply, reply
+        self.calls.append(reply["result"]["call"])
+        return reply["result"]
+
+    def one(self, port, ssrc):
+        """PCMU to AMR 12.2."""
+        phone = Phone(ssrc)
+        named = {} if port == "own" else {"ssrc": ssrc}
+        call = self._start(port=port, **named, **{
+            "in": {"codec": "pcmu"},
+            "out": {"codec": "amr", "mode": "12.2", "address": phone.at}})
+        phone.to = address(call["rtp"]["address"])
+        self.phones.append(phone)
+
+    def two(self, ssrc, codec, **more):
+        """PCMU to PCMU, or PCMA, and back."""
+        a, b = Phone(ssrc), Phone(ssrc + 1, 8 if codec == "pcma" else 0)
+        call = self._start(a={"codec": "pcmu"}, b={"codec": codec},
+                           label=f"call {ssrc}", **more)
+        for phone, party in (a, "a"), (b, "b"):
+            phone.to = address(call[party]["rtp"])
+            self.phones.append(phone)
+        return call
+
+    def kill(self, number=signal.SIGKILL):
+        """And wait until the next process is ready."""
+        before = self.process()
+        log = pathlib.Path(self.d.log.name)
+        os.kill(before, number)
+        end = time.monotonic() + PATIENCE
+        while True:
+            assert time.monotonic() < end, log.read_text()[-3000:]
+            try:
+                self.control = Control(self.path)
+                self.control.ask("hello", {})
+            except OSError:
+                time.sleep(0.005)
+                continue
+            if self.process() != before:
+                return
+
+    def listed(self):
+        return [c["call"] for c in
+                self.control.ask("call.list", {"limit": 200})["result"]["calls"]]
+
+    def stop_calls(self):
+        for call in self.calls:
+            reply = self.control.ask("call.stop", {"call": call})
+            assert "result" in reply, reply
+
+    def recorded(self, count):
+        """The records, once there are @count."""
+        end = time.monotonic() + PATIENCE
+        while len(lines := self.records.read_text().splitlines()) < count:
+            assert time.monotonic() < end
+            time.sleep(FRAME)
+        return [json.loads(line) for line in lines]
+
+
+@pytest.fixture
+def rig(daemon, tmp_path):
+    return Rig(daemon, tmp_path)
+
+
+def test_a_killed_process_costs_frames_not_calls(rig):
+    for i in range(20):
+        rig.one("own", 1000 + i)
+    for i in range(3):
+        rig.one("shared", 2000 + i)
+        rig.two(3000 + 10 * i, "pcmu")  # a relay
+        rig.two(4000 + 10 * i, "pcma")
+    load = Load(rig.phones)
+    try:
+        load.all_heard(50)
+        rig.kill()
+        load.all_heard(50)
+    finally:
+        load.stop()
+    assert rig.listed() == rig.calls
+    lost = [p.assert_goes_on() for p in rig.phones]
+    print("frames lost of each call:", sorted(lost))
+    assert max(lost) <= LOST_MOST
+    rig.stop_calls()
+    records = rig.recorded(len(rig.calls))
+    assert {r["reason"] for r in records} == {"stopped"}
+    # they began before the process that has ended them: 50 frames each
+    assert all(r["duration_ms"] > 2 * 50 * FRAME * 1000 for r in records)

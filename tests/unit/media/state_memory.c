@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * State memory: what was written is read by another process's mapping, and what
+ * does not check is not used.
+ */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmocka_cr.h"
+#include "media/state_memory.h"
+
+static const struct state_sent sent = {
+	.ssrc = 7, .ts = 160, .seq = 9, .at = 1000
+};
+static const struct state_heard heard = { .address = { 2, 0, 0x27, 0x10 },
+					  .ssrc = 5 };
+
+static struct state_memory *begin(struct state_slot **slot)
+{
+	struct state_memory *m = state_memory_new(NULL);
+
+	assert_non_null(m);
+	*slot = state_slot_take(m);
+	assert_non_null(*slot);
+	return m;
+}
+
+static void all_is_found_by_who_takes_it_over(void **state)
+{
+	struct state_slot *slot;
+	struct state_memory *m = begin(&slot), *next;
+	char text[STATE_TEXT_MAX + 1];
+	struct state_sent was = sent;
+	struct state_heard from;
+
+	(void)state;
+	assert_int_equal(state_put_text(slot, "{}", 2), 0);
+	assert_int_equal(state_put_text(slot, "[1]", 3), 0);
+	for (was.seq = 1; was.seq < 6; was.seq++)
+		state_put_sent(&slot->stream[0], &was);
+	state_put_heard(&slot->stream[1], &heard);
+	next = state_memory_adopt(dup(state_memory_fd(m)), NULL);
+	state_memory_free(m);
+	assert_non_null(next);
+	slot = state_slot_at(next, 0);
+	assert_true(state_get_text(slot, text));
+	assert_string_equal(text, "[1]");
+	assert_true(state_get_sent(&slot->stream[0], &was));
+	assert_int_equal(was.seq, 5);
+	assert_false(state_get_sent(&slot->stream[1], &was));
+	assert_false(state_get_heard(&slot->stream[0], &from));
+	assert_true(state_get_heard(&slot->stream[1], &from));
+	assert_memory_equal(&from, &heard, sizeof(from));
+	state_memory_free(next);
+}
+
+/* Each byte of a slot by itself is another one. What is read is what was
+ * written, now or before, or nothing. */
+static void a_byte_that_flips_is_not_used(void **state)
+{
+	struct state_slot *slot;
+	struct state_memory *m = begin(&slot);
+	struct state_sent before = sent;
+	struct state_heard other = heard;
+	unsigned char *byte = (void *)slot;
+	unsigned missed = 0;
+
+	(void)state;
+	before.seq--;
+	other.ssrc--;
+	assert_int_equal(state_put_text(slot, "former", 6), 0);
+	assert_int_equal(state_put_text(slot, "latter", 6), 0);
+	state_put_sent(&slot->stream[0], &before);
+	state_put_sent(&slot->stream[0], &sent);
+	state_put_heard(&slot->stream[0], &other);
+	state_put_heard(&slot->stream[0], &heard);
+	for (size_t i = 0; i < sizeof(*slot); i++) {
+		char text[STATE_TEXT_MAX + 1];
+		struct state_sent was;
+		struct state_heard from;
+
+		byte[i] ^= 0x41;
+		assert_true(state_get_text(slot, text));
+		assert_true(state_get_sent(&slot->stream[0], &was));
+		assert_true(state_get_heard(&slot->stream[0], &from));
+		if (strcmp(text, "latter")) {
+			assert_string_equal(text, "former");
+			missed++;
+		}
+		if (memcmp(&was, &sent, sizeof(was))) {
+			assert_memory_equal(&was, &before, sizeof(was));
+			missed++;
+		}
+		if (memcmp(&from, &heard, sizeof(from))) {
+			assert_memory_equal(&from, &other, sizeof(from));
+			missed++;
+		}
+		assert_false(state_get_sent(&slot->stream[1], &was));
+		assert_false(state_get_heard(&slot->stream[1], &from));
+		byte[i] ^= 0x41;
+	}
+	/* generation and check, and what they are of */
+	assert_int_equal(missed,
+			 16 + 8 + 6 + 16 + sizeof(sent) + 16 + sizeof(heard));
+	state_memory_free(m);
+}
+
+static void what_has_ended_has_no_text(void **state)
+{
+	struct state_slot *slot;
+	struct state_memory *m = begin(&slot);
+	char text[STATE_TEXT_MAX + 1];
+	static char much[STATE_TEXT_MAX + 1];
+
+	(void)state;
+	assert_false(state_get_text(slot, text));
+	assert_int_equal(state_put_text(slot, "one", 3), 0);
+	assert_int_equal(state_put_text(slot, much, sizeof(much)), -EMSGSIZE);
+	assert_true(state_get_text(slot, text));
+	assert_string_equal(text, "one");
+	state_slot_end(slot);
+	assert_false(state_get_text(slot, text));
+	state_slot_give(m, slot);
+	for (unsigned i = 0; i < 200; i++)
+		assert_non_null(state_slot_take(m));
+	state_memory_free(m);
+}
+
+static void other_memory_is_not_taken(void **state)
+{
+	struct state_slot *slot;
+	struct state_memory *m = begin(&slot);
+	struct cr_err e;
+	int fd[2];
+
+	(void)state;
+	assert_int_equal(pipe(fd), 0);
+	assert_null(state_memory_adopt(fd[0], &e));
+	assert_int_equal(close(fd[1]), 0);
+	assert_int_equal(pwrite(state_memory_fd(m), "C", 1, 0), 1);
+	assert_null(state_memory_adopt(dup(state_memory_fd(m)), &e));
+	assert_non_null(strstr(e.text, "another version"));
+	state_memory_free(m);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(all_is_found_by_who_takes_it_over),
+		cmocka_unit_test(a_byte_that_flips_is_not_used),
+		cmocka_unit_test(what_has_ended_has_no_text),
+		cmocka_unit_test(other_memory_is_not_taken),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
