@@ -216,3 +216,13 @@ def test_a_killed_process_costs_frames_not_calls(rig):
     assert {r["reason"] for r in records} == {"stopped"}
     # they began before the process that has ended them: 50 frames each
     assert all(r["duration_ms"] > 2 * 50 * FRAME * 1000 for r in records)
+
+
+def is_kept(pid):
+    return "codec-runner-state" in pathlib.Path(f"/proc/{pid}/maps").read_text()
+
+
+def test_nothing_is_kept_that_nobody_holds(daemon, rig):
+    assert is_kept(rig.process())
+    alone = daemon()
+    assert not is_kept(alone.process.pid)

@@ -156,6 +156,29 @@ static void the_oldest_free_pair_is_next(void **state)
 	port_pool_fini(&p);
 }
 
+/* As a process does that goes on with the ports of one that has died. */
+static void a_pair_that_is_named_is_taken_once(void **state)
+{
+	const struct port_range r = { FIRST, FIRST + 19 };
+	struct port_pool p;
+
+	(void)state;
+	assert_int_equal(port_pool_init(&p, &r, 1), 0);
+	for (unsigned i = 0; i < 10; i += 3) {
+		assert_true(port_pool_take_at(&p, FIRST + 2 * i));
+		assert_false(port_pool_take_at(&p, FIRST + 2 * i));
+	}
+	assert_false(port_pool_take_at(&p, FIRST - 2));
+	assert_false(port_pool_take_at(&p, FIRST + 20));
+	assert_int_equal(p.nfree, 6);
+	for (unsigned i = 0; i < 6; i++)
+		assert_int_not_equal((port_pool_take(&p) - FIRST) / 2 % 3, 0);
+	assert_int_equal(port_pool_take(&p), 0);
+	port_pool_give(&p, FIRST + 6);
+	assert_true(port_pool_take_at(&p, FIRST + 6));
+	port_pool_fini(&p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -164,6 +187,7 @@ int main(void)
 		cmocka_unit_test(every_pair_is_taken_once),
 		cmocka_unit_test(the_order_is_the_seeds),
 		cmocka_unit_test(the_oldest_free_pair_is_next),
+		cmocka_unit_test(a_pair_that_is_named_is_taken_once),
 	};
 
 	return cmocka_run_group_tests_name("port_pool", tests, NULL, NULL);
