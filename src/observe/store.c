@@ -147,7 +147,7 @@ static int send_name(const struct notify *n, const char *name, unsigned i,
 }
 
 /* 0: the manager has heard all of it. */
-static int send_held(const struct notify *n, struct held *h)
+static int send_to_manager(const struct notify *n, struct held *h)
 {
 	int err = 0;
 
@@ -176,9 +176,9 @@ static void wait_for_manager(struct notify *n, struct held *h, int err)
 }
 
 /* What has to wait does, behind others that wait. */
-static void pass_on(struct notify *n, struct held *h)
+static void send_or_wait(struct notify *n, struct held *h)
 {
-	int err = n->store->stats.waiting ? -EAGAIN : send_held(n, h);
+	int err = n->store->stats.waiting ? -EAGAIN : send_to_manager(n, h);
 
 	if (err)
 		wait_for_manager(n, h, err);
@@ -193,7 +193,7 @@ bool store_retry(struct notify *n)
 
 	if (!s || !s->stats.waiting)
 		return false;
-	while ((h = TAILQ_FIRST(&s->waiting)) && !send_held(n, h)) {
+	while ((h = TAILQ_FIRST(&s->waiting)) && !send_to_manager(n, h)) {
 		TAILQ_REMOVE(&s->waiting, h, wait);
 		h->waits = false;
 		s->stats.waiting--;
@@ -228,7 +228,7 @@ static void forget_sent(struct held *h)
 }
 
 /* The bytes that the names of @nfd descriptors take. */
-static size_t bytes_of(const char *name, unsigned nfd)
+static size_t name_bytes(const char *name, unsigned nfd)
 {
 	return nfd * (strlen(name) + (nfd < 10 ? SUFFIX : LONG_SUFFIX));
 }
@@ -236,7 +236,7 @@ static size_t bytes_of(const char *name, unsigned nfd)
 static void set_number_held(struct store *s, struct held *h, unsigned nfd)
 {
 	s->stats.held += nfd - h->nfd;
-	s->bytes += bytes_of(h->name, nfd) - bytes_of(h->name, h->nfd);
+	s->bytes += name_bytes(h->name, nfd) - name_bytes(h->name, h->nfd);
 	h->nfd = nfd;
 }
 
@@ -246,7 +246,7 @@ static bool has_room(struct store *s, const char *name, unsigned nfd)
 	const struct held *h = find_held(s, name);
 	unsigned had = h ? h->nfd : 0;
 	bool full = s->stats.held - had + nfd > s->max ||
-		    s->bytes - bytes_of(name, had) + bytes_of(name, nfd) >
+		    s->bytes - name_bytes(name, had) + name_bytes(name, nfd) >
 			    NAMES_MAX;
 
 	s->stats.refused += full;
@@ -278,7 +278,7 @@ int store_put(struct notify *n, const char *name, const int *fd, unsigned nfd)
 	forget_sent(h);
 	set_number_held(s, h, nfd);
 	memcpy(h->fd, fd, nfd * sizeof(*fd));
-	pass_on(n, h);
+	send_or_wait(n, h);
 	return 0;
 }
 
@@ -291,7 +291,7 @@ void store_remove(struct notify *n, const char *name)
 		return;
 	forget_sent(h);
 	set_number_held(s, h, 0);
-	pass_on(n, h);
+	send_or_wait(n, h);
 }
 
 int store_take(struct notify *n, const char *name, int *fd, unsigned nfd)

@@ -271,7 +271,7 @@ static void start_daemon_process(struct supervisor *s)
 /* --- what it says --- */
 
 /* Whether the manager hears @line, too. */
-static bool take_line(struct supervisor *s, const char *line)
+static bool take_notice(struct supervisor *s, const char *line)
 {
 	if (!strcmp(line, "WATCHDOG=1")) {
 		s->fed = clock_now();
@@ -309,7 +309,7 @@ static void take_message(struct supervisor *s, char *text, const int *fd,
 		else if (!strncmp(line, "FDNAME=", 7))
 			name = line + 7;
 		else if (*line && strncmp(line, "FDPOLL=", 7) &&
-			 take_line(s, line) && len < sizeof(up))
+			 take_notice(s, line) && len < sizeof(up))
 			len += (size_t)snprintf(up + len, sizeof(up) - len,
 						"%s%s", len ? "\n" : "", line);
 	}
@@ -417,7 +417,7 @@ static void plan_restart(struct supervisor *s, int sig)
 
 /* Of all children: in a container those of others come here, too. Whether the
  * supervisor ends, with @code. */
-static bool reap(struct supervisor *s, int *code)
+static bool reap_children(struct supervisor *s, int *code)
 {
 	int status;
 	pid_t pid;
@@ -534,7 +534,7 @@ static int run_supervisor(struct supervisor *s)
 		       (ssize_t)sizeof(info)) {
 			int sig = (int)info.ssi_signo;
 
-			if (sig == SIGCHLD ? reap(s, &code)
+			if (sig == SIGCHLD ? reap_children(s, &code)
 					   : pass_signal(s, sig))
 				return code;
 		}

@@ -214,60 +214,6 @@ def obedient(tmp_path):
     o.process.stdout.close()
 
 
-UNIT = """[Service]
-Type=notify
-NotifyAccess=main
-StandardInput=file:{0}/lines
-StandardOutput=append:{0}/out
-StandardError=append:{0}/out
-FileDescriptorStoreMax=100
-Environment=FDSTORE=100
-Restart=on-failure
-RestartSec=0
-ExecStart={1} --supervise=no
-"""
-
-
-def test_systemd_holds_the_same(tmp_path):
-    """The real one, as a user's; the daemon without our supervisor."""
-    (tmp_path / "lines").write_text("put a one two\nput b three\nremove a\n"
-                                    "put c four five six\nexit 5\n")
-    units = tmp_path / "systemd" / "user"
-    units.mkdir(parents=True)
-    (units / "held.service").write_text(
-        UNIT.format(tmp_path, os.environ["SUPERVISED"]))
-    (tmp_path / "run").mkdir(mode=0o700)
-    with open(tmp_path / "log", "w") as log:
-        # it asks whether the machine was booted by systemd
-        process = subprocess.Popen(
-            ["unshare", "--mount", "--pid", "--fork", "--mount-proc",
-             "--kill-child", "sh", "-c", "mount -t tmpfs none /run && "
-             "mkdir -p /run/systemd/system && "
-             "/lib/systemd/systemd --user --unit=held.service; exit 1"],
-            env={**os.environ, "XDG_RUNTIME_DIR": str(tmp_path / "run"),
-                 "XDG_CONFIG_HOME": str(tmp_path)}, stdout=log, stderr=log)
-    out = tmp_path / "out"
-
-    def ready():
-        """The lines of its daemons; None: they cannot be."""
-        if process.poll() is not None:
-            return None
-        lines = out.read_text().splitlines() if out.exists() else []
-        return [line.split()[2:] for line in lines
-                if line.startswith("ready")]
-
-    try:
-        until(lambda: ready() is None or len(ready()) > 2)
-        if ready() is None:
-            pytest.skip("no systemd can run here: " +
-                        (tmp_path / "log").read_text())
-        assert ready()[0] == []
-        assert ready()[1] == ready()[2] == ["b=three", "c=four,five,six"]
-    finally:
-        process.kill()
-        process.wait()
-
-
 def test_descriptors_come_back_in_their_order_until_removed(obedient):
     assert obedient.held == {}
     before = obedient.descriptors()
