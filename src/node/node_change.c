@@ -16,8 +16,8 @@
  *
  * A stream whose codecs change may become a relay by that, or cease to be one:
  *
- *   made: codecs, types, transcoders -> admitted: both streams -> taken, from
- * the next packet on
+ *   made: codecs, types, transcoders
+ *   -> admitted: both streams -> taken, from the next packet on
  *
  * What can fail comes before what takes effect. A relay that needs codecs gets
  * a transcoder, which it keeps: if the parties speak the same again, that

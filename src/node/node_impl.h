@@ -417,7 +417,7 @@ struct node_endpoint *node_call_peer(const struct node_call *of,
 /** The stream of @of other than @st, or NULL. */
 struct node_stream *node_call_other(const struct node_call *of,
 				    const struct node_stream *st);
-/** @st is ending, and so does @of (call.c). */
+/** @st is ending, and so does @of (node_call.c). */
 void node_call_stream_ends(struct node_call *of, struct node_stream *st);
 /** @st has gone; nothing of it is looked at. */
 void node_call_stream_gone(struct node_call *of, const struct node_stream *st);

@@ -2,8 +2,7 @@
 /*
  * What is left of a call when it is over, and what is known of it so far.
  *
- *   stream over -> (a call's: wait for the other one) ->
- * recorded()
+ *   stream over -> (of two: wait for the other one) -> recorded()
  */
 #include <inttypes.h>
 #include <math.h>
@@ -277,7 +276,7 @@ static void record_interim(struct node_stream *st)
 	free(r);
 }
 
-/* A call of two streams's first stream stands for both. */
+/* The first stream of a call of two stands for both. */
 static bool is_interim_due(const struct node_stream *st, cr_ns now, cr_ns each)
 {
 	return !st->ending && !st->untold &&

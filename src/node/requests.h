@@ -75,8 +75,8 @@ struct reception_spec {
 	enum call_loss loss;
 	int jitter;		      /**< enum jitter_kind */
 	cr_ns jitter_min, jitter_max; /**< of its delay; 0: the defaults      */
-	int fill; /**< enum receive_stage_fill; -1: signalled in calls,
-		   * else never
+	int fill; /**< enum receive_stage_fill; -1: signalled in a call
+		   * of two streams, else never
 		   */
 };
 
@@ -115,7 +115,8 @@ struct endpoint_spec {
 	 * above. */
 	struct sockaddr_storage rtcp_address;
 	/** enum learn_mode, at a port of its own; -1: immediate, unless the
-	 * address is known: then strict in a call, else delayed. */
+	 * address is known: then strict in a call of one stream, else
+	 * delayed. */
 	int learn;
 	uint32_t ssrc;	   /**< of what it sends; 0: that is learned, or chosen
 			    */

@@ -963,12 +963,12 @@ int call_change_kind(const json_t *params, bool two, struct cr_err *e)
 			       two ? "two streams: change a, b, or one of "
 				     "these (stream.change)"
 				   : "one stream: change out or its terms");
-	if (!two && json_object_size(params) < 2)
+	if (json_object_size(params) < 2)
 		return cr_fail(
-			e, -EINVAL,
-			"params: nothing to change: give class, "
-			"deadline, weight, nice, contract, ptime, out.mode or "
-			"out.ptime");
+			e, -EINVAL, "params: nothing to change: give %s",
+			two ? "a or b"
+			    : "class, deadline, weight, nice, contract, ptime, "
+			      "out.mode or out.ptime");
 	return 0;
 }
 

@@ -91,14 +91,16 @@ def stop(asker, call):
 
 
 def stop_new(asker, old):
-    """End all calls and conversations that were not there before."""
+    """End all calls that were not there before."""
     for call in asker.result("call.list")["calls"]:
         if call["call"] not in old:
             asker.reply("call.stop", call=call["call"])
 
 
 def calls(asker):
-    return {c["call"] for c in asker.result("call.list")["calls"]}
+    """Their streams: a call of two has the id of its first one."""
+    return {s["stream"] for s in asker.result("stream.list",
+                                              limit=200)["streams"]}
 
 
 def change(asker, call):

@@ -9,5 +9,6 @@ rig = importlib.util.module_from_spec(_SPEC)
 _SPEC.loader.exec_module(rig)
 
 PATIENCE = rig.PATIENCE
+real_time_is_allowed = rig.real_time_is_allowed
 daemon = rig.daemon
 campaign = rig.campaign

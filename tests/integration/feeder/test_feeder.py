@@ -19,7 +19,7 @@ import wave
 import numpy as np
 import pytest
 
-from conftest import PATIENCE
+from conftest import PATIENCE, real_time_is_allowed
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 BUILD = pathlib.Path(os.environ.get("CR_BUILD", ROOT / "build" / "release"))
@@ -308,8 +308,8 @@ def test_it_tells_whether_it_would_get_real_time_priority(limit, code,
 
 
 def test_real_time_priority(daemon, campaign):
-    if os.geteuid():
-        pytest.skip("needs root")
+    if not real_time_is_allowed():
+        pytest.skip("needs real-time priority")
     d = daemon()
     path = campaign(simple(count=1).replace("duration: 2s", "duration: 600s"))
     p = long_run(d, path, "--realtime")

@@ -335,6 +335,12 @@ static void a_bad_change_says_the_way_out(void **state)
 		       "nothing to change");
 	client_refused(&c, "call.change", "{'nice': 1}", RPC_INVALID_PARAMS,
 		       "which call?");
+	/* of two streams */
+	json_decref(
+		client_ask(&c, "call.start",
+			   "{'a': {'codec': 'pcmu'}, 'b': {'codec': 'pcma'}}"));
+	client_refused(&c, "call.change", "{'call': 2}", RPC_INVALID_PARAMS,
+		       "nothing to change: give a or b");
 	client_refused(&c, "call.change", "{'call': 77, 'nice': 1}",
 		       RPC_NO_SUCH_CALL, "no call 77");
 	client_refused(&c, "call.change", "[1]", RPC_INVALID_PARAMS,
