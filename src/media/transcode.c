@@ -252,8 +252,9 @@ static void skip_numbers(struct transcode *t, uint32_t rtp_ticks)
 			   pipeline_packets(c->pipeline, rtp_ticks));
 }
 
-/* The frame may be of another codec or packet time than the one before. */
-static void follow_input(struct transcoder *c)
+/* The frame may be of another codec or packet time than the one before. Control
+ * may count packets of @c that have left, at this moment. */
+static void follow_input(struct transcode_worker *w, struct transcoder *c)
 {
 	cr_ns clock, period = transcoder_period(c);
 	bool other;
@@ -262,16 +263,18 @@ static void follow_input(struct transcoder *c)
 			     1))
 		return;
 	clock = pipeline_input_clock(c->pipeline, c->meta.codec);
+	(void)pthread_mutex_lock(&w->lock);
 	other = (uint32_t)(c->period * clock / CR_SEC) != c->ts_step;
 	c->codec = c->meta.codec;
 	c->period = period;
 	c->ts_step = (uint32_t)(period * clock / CR_SEC);
-	if (!other)
-		return;
-	/* timestamps of two clocks say nothing of each other */
-	gaps_again(&c->gaps);
-	c->arrivals.any = false;
-	c->sent.at = 0;
+	if (other) {
+		/* timestamps of two clocks say nothing of each other */
+		gaps_again(&c->gaps);
+		c->arrivals.any = false;
+		c->sent.at = 0;
+	}
+	(void)pthread_mutex_unlock(&w->lock);
 }
 
 /* Those of @gap that were shed in a pause are no loss: the numbers go on. */
@@ -299,7 +302,7 @@ static void bridge_gap_before(struct transcode *t,
 	struct pipeline_lost lost;
 	struct gap gap;
 
-	follow_input(c);
+	follow_input(t->worker, c);
 	gap = gaps_packet(&c->gaps, c->meta.rtp_seq, in->ts,
 			  length ? length : c->ts_step);
 	if (__builtin_expect(c->pauses != 0, 0))
@@ -453,7 +456,7 @@ static int transcode_frame(struct transcode *t, struct pipeline_input *in,
 	if (frame_is_numbered(c))
 		bridge_gap_before(t, in);
 	else
-		follow_input(c);
+		follow_input(t->worker, c);
 	if (__builtin_expect(t->excess, 0) &&
 	    c->meta.what != FRAME_RING_EVENT &&
 	    c->meta.what != FRAME_RING_TICK) {

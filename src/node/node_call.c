@@ -376,7 +376,6 @@ static int start_streams(struct node_call *c, struct stream_cfg *stream,
 				c->node->restoring
 					? c->node->restoring->stream[i].ssrc_out
 					: node_random_ssrc();
-	node_call_use_rtcp(c, stream);
 	for (unsigned i = 0; i < 2 && !err; i++) {
 		stream[i].in_endpoint = c->endpoint[i]->endpoint;
 		stream[i].out_endpoint = c->endpoint[!i]->endpoint;
@@ -388,7 +387,12 @@ static int start_streams(struct node_call *c, struct stream_cfg *stream,
 				: node_stream_begin(c->node, &stream[i], c,
 						    &c->stream[i], e);
 	}
-	return err ? err : add_transcoders(c, stream, e);
+	if (err)
+		return err;
+	/* not before: open endpoints of a call that is refused stay as they
+	 * were */
+	node_call_use_rtcp(c, stream);
+	return add_transcoders(c, stream, e);
 }
 
 /** The need of @s, *@ppm of a CPU; the costs are filled in. 0; -EAGAIN, or as

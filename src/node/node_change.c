@@ -137,7 +137,7 @@ int node_stream_change(struct node_stream *st, const struct stream_cfg *want,
 
 	if (node_stream_relays(st))
 		return cr_fail(e, -EINVAL,
-			       "call %" PRIu32 " is relayed: it has no terms "
+			       "stream %" PRIu32 " is relayed: it has no terms "
 			       "and no codec",
 			       st->id);
 	err = settle_cost(st->node, &to, &cost, e);
@@ -271,14 +271,19 @@ static void rest_transcoder(struct node_stream *st)
 	struct core_terms *t = &to.declared;
 	struct cr_verdict v;
 
-	t->cost = sleeping;
-	if (t->contract.largest)
-		t->contract.largest = sleeping.p99;
-	stream_want(st->stream, STREAM_RELAY);
+	/* The receiver may be in a packet that it gives to the transcoder: that
+	 * has its cost until the next round, when the word has been heard. */
+	if (stream_wanted(st->stream) == STREAM_RELAY_SOME) {
+		stream_want(st->stream, STREAM_RELAY);
+		return;
+	}
 	if (!stream_relays(st->stream)) { /* its party has turned meanwhile */
 		stream_want(st->stream, STREAM_RELAY_SOME);
 		return;
 	}
+	t->cost = sleeping;
+	if (t->contract.largest)
+		t->contract.largest = sleeping.p99;
 	forget_cost(st);
 	if (live_change(st->node->live, &c->lt, t, CORE_CHANGE_FORCE, &v) >= 0)
 		transcoder_set_terms(c, &to);
@@ -293,8 +298,9 @@ void node_follow(struct node *n)
 		if (st->ending)
 			continue;
 		if (node_stream_relays(st)) {
-			if (st->cost && stream_relays(st->stream) &&
-			    !st->needs_codec)
+			if (st->cost && !st->needs_codec &&
+			    (stream_relays(st->stream) ||
+			     stream_wanted(st->stream) == STREAM_RELAY))
 				rest_transcoder(st);
 			continue;
 		}

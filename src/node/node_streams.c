@@ -703,6 +703,7 @@ static int begin_call(struct node *n, struct stream_cfg *cfg,
 		      const struct call_spec *spec, struct node_call *of,
 		      struct node_stream **out, struct cr_err *e)
 {
+	const struct stream_codecs *lent = cfg->codecs;
 	struct cost_entry *cost;
 	struct node_stream *st;
 	int err = node_cost_of(n, cfg, &cost, e);
@@ -727,8 +728,10 @@ static int begin_call(struct node *n, struct stream_cfg *cfg,
 	choose_numbers(n, cfg);
 	cfg->id = ++n->last_id;
 	err = enter_call(n, st, cfg, spec, e);
-	if (err)
+	if (err) {
+		cfg->codecs = lent; /* those of @st have gone */
 		return err;
+	}
 	if (cfg->pair)
 		node_join_pair(st, node_stream_find(n, cfg->pair));
 	costs_hold(n->costs, cost);

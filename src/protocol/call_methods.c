@@ -194,10 +194,10 @@ static int change_one(struct node_stream *st, const struct call_spec *ask,
 	if (ret == -EAGAIN)
 		node_cost_need(lacks, &to, 1);
 	if (request_code(ret) == RPC_NO_CAPACITY)
-		log_event(LOG_INFO, "change-refused", LOG_INT("call", id),
+		log_event(LOG_INFO, "change-refused", LOG_INT("stream", id),
 			  LOG_STR("why", e->text));
 	if (!ret)
-		log_event(LOG_INFO, "call-changed", LOG_INT("call", id),
+		log_event(LOG_INFO, "stream-changed", LOG_INT("stream", id),
 			  LOG_WORD("class", call_class_names[to.terms.cls]));
 	return ret;
 }

@@ -2,10 +2,9 @@
 /*
  * Calls as texts that a new process reads.
  *
- *   { "call": 7, "started_ns": ..., "a": {...}, "b": {...},   struct call_past
- *     "start": {...},             call.start's; a and b as they are now
- *     "change": {...} }           params of call.change, of a call of one
- * stream
+ *   { "call": 7, "started": ..., "a": {...}, "b": {...},   struct call_past
+ *     "start": {...},    params of call.start; a and b as they are now
+ *     "change": {...} }  of a call of one stream: params of call.change
  */
 #include "protocol/kept_calls.h"
 
@@ -205,6 +204,7 @@ static int restore_text(struct node *n, json_t *o, struct call_past *past,
 	json_t *change = take_member(o, "change");
 	struct call_spec spec;
 	int err = field_read(call_past_fields, o, past, e);
+
 	if (!err)
 		err = field_complete(call_past_fields, past, e);
 	if (!err)

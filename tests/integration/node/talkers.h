@@ -25,7 +25,7 @@ void talk_change(struct node_fixture *r, struct node_call *c, const char *json);
 /** Wait until workers have let go of what was heard: a relay begins at the next
  * packet. */
 void talk_rests(const struct node_call *c);
-/** For fixture_wait(): the fixture has neither calls nor calls. */
+/** For fixture_wait(): the fixture has no calls. */
 bool talk_is_over(void *rig);
 
 struct talker {

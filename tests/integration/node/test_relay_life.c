@@ -195,6 +195,52 @@ static void packets_at_the_end_count_once(void **state)
 	fixture_close(&r);
 }
 
+/* The receiver may give a packet to the transcoder at the moment at which that
+ * is to sleep: then it keeps its cost, and is admitted as before. */
+static void who_turns_before_it_sleeps_is_paid_for(void **state)
+{
+	const struct fixture_options o = { .workers = 1 };
+	struct node_stream *st;
+	struct node_call *c;
+	struct talker p[2];
+	struct node_fixture r;
+
+	fixture_open(&r, &o);
+	c = talk_start(&r, BOTH_PCMU);
+	st = node_call_stream(c, 0);
+	p[0] = talker(c, 0, 0);
+	p[1] = talker(c, 1, 0);
+	talkers_introduce(c, p);
+	talk_change(&r, c, "{'b': {'codec': 'pcma'}}");
+	talker_speak(&p[0], 1);
+	talk_change(&r, c, "{'b': {'codec': 'pcmu'}}");
+	do { /* until it relays again */
+		talk_rests(c);
+		talker_speak(&p[0], 1);
+		(void)sched_yield();
+	} while (!stream_relays(st->stream));
+	/* on a machine so busy that a second has passed it sleeps already */
+	if (st->cost && stream_wanted(st->stream) == STREAM_RELAY_SOME) {
+		node_follow(r.node);
+		assert_int_equal(stream_wanted(st->stream), STREAM_RELAY);
+		assert_non_null(st->cost);
+		/* as the receiver does */
+		atomic_store(&st->stream->relays, false);
+		node_follow(r.node);
+		assert_non_null(st->cost);
+		assert_int_equal(stream_wanted(st->stream), STREAM_RELAY_SOME);
+		atomic_store(&st->stream->relays, true);
+	}
+	node_follow(r.node);
+	node_follow(r.node);
+	assert_null(st->cost);
+	assert_int_equal(stream_wanted(st->stream), STREAM_RELAY);
+	talk_stop(&r, c);
+	talkers_leave(p);
+	fixture_close(&r);
+	(void)state;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -203,6 +249,7 @@ int main(void)
 		cmocka_unit_test(nowhere_is_counted),
 		cmocka_unit_test(what_the_socket_refuses_is_counted),
 		cmocka_unit_test(packets_at_the_end_count_once),
+		cmocka_unit_test(who_turns_before_it_sleeps_is_paid_for),
 	};
 
 	return cmocka_run_group_tests_name("relay_life", tests, NULL, NULL);
