@@ -101,7 +101,7 @@ extern const char *const ctl_sorts[];
 
 /** The calls that stand out, see stream.top. */
 #define CTL_TOP_COLUMNS                                                        \
-	"stream class in_per_s lost_per_s! missing_per_s? late_per_s? load "     \
+	"stream class in_per_s lost_per_s! missing_per_s? late_per_s? load "   \
 	"delay delay_max waiting age transcoding to label"
 
 /* --- pages that replace each other on a terminal, and follow each other in a
