@@ -488,6 +488,7 @@ static int apply_answer(struct ng_exchange *x, struct cr_err *e)
 		free(copy);
 		return err;
 	}
+	ng_take_room(x, 1);
 	for (unsigned i = 0; i < sdp_lines(d->offer); i++)
 		commit_line(x, i);
 	/* The newest answer stays, for those that are repeated; and what
@@ -507,7 +508,7 @@ static int answer_offer(struct ng_exchange *x, struct cr_err *e)
 	int err = sdp_read(&x->sdp, r->sdp, r->sdp_bytes, e);
 
 	if (!err)
-		err = ng_take_room(x, 0, 1, e);
+		err = ng_check_room(x, x->d->due.lines, 1, e);
 	if (!err)
 		err = prepare_lines(x, e);
 	if (!err)

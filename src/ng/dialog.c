@@ -53,13 +53,15 @@ int ng_due_open(struct ng_host_quota *s, struct ng_due *d,
 	return 0;
 }
 
-/* May the host have so many more of each? */
-static int check_shares(const struct ng_host_quota *s,
-			const struct ng_share *of, unsigned lines,
-			size_t octets, struct cr_err *e)
+int ng_due_check(const struct ng_host_quota *s, const struct ng_due *d,
+		 unsigned lines, size_t octets, struct cr_err *e)
 {
 	const struct ng_bounds *most = &s->most;
+	const struct ng_share *of = d->share;
 
+	/* beyond what it has */
+	lines = lines > d->lines ? lines - d->lines : 0;
+	octets = octets > d->octets ? octets - d->octets : 0;
 	if (lines > most->lines_of_host - of->lines)
 		return cr_fail(e, -ENOSPC,
 			       "the calls of this host have %u media lines "
@@ -85,9 +87,7 @@ static int check_shares(const struct ng_host_quota *s,
 int ng_due_change(struct ng_host_quota *s, struct ng_due *d, unsigned lines,
 		  size_t octets, struct cr_err *e)
 {
-	int err = check_shares(s, d->share,
-			       lines > d->lines ? lines - d->lines : 0,
-			       octets > d->octets ? octets - d->octets : 0, e);
+	int err = ng_due_check(s, d, lines, octets, e);
 
 	if (err)
 		return err;

@@ -67,8 +67,12 @@ struct ng_due {
 int ng_due_open(struct ng_host_quota *s, struct ng_due *d,
 		const struct sockaddr_storage *host, struct cr_err *e);
 
-/** It has so much now. 0; -ENOSPC with @e, which names the bound: nothing has
- * changed. Less is always possible. */
+/** May it have so much? 0; -ENOSPC with @e, which names the bound. */
+int ng_due_check(const struct ng_host_quota *s, const struct ng_due *d,
+		 unsigned lines, size_t octets, struct cr_err *e);
+
+/** It has so much now. 0; as ng_due_check() with @e: nothing has changed. Less
+ * is always possible. */
 int ng_due_change(struct ng_host_quota *s, struct ng_due *d, unsigned lines,
 		  size_t octets, struct cr_err *e);
 

@@ -46,7 +46,12 @@ struct ng_exchange {
 	struct sdp *sdp;
 	bool carried[SDP_LINES_MAX];
 	unsigned ncarried;
-	bool weighed; /**< an offer: its promises are made */
+	/** Which endpoints of each line it has opened, by side. */
+	bool opened[SDP_LINES_MAX][2];
+	/** What the dialog is to have of its host's share: media lines, and
+	 * octets for this description. */
+	unsigned due_lines;
+	size_t due_octets;
 	struct ng_draft draft;
 	/** What the other side is told of each line. */
 	struct sdp_line_out out[SDP_LINES_MAX];
@@ -54,10 +59,10 @@ struct ng_exchange {
 	struct sdp_format format[SDP_LINES_MAX][SDP_FORMATS_MAX];
 	struct codec_settled settled; /**< of the line at hand */
 	struct {
-		/* an offer's: what an answer will be to, and what was promised
-		 * to the one before */
+		/* an offer's: what an answer will be to, and what that may
+		 * need */
 		struct ng_offered offered;
-		struct node_call_promise before;
+		struct node_call_promise needs;
 		/* an answer's: what parties become */
 		struct endpoint_spec to[2];
 		struct node_call_change *change;
@@ -89,8 +94,8 @@ struct ng_service {
 	struct ng_exchange exchange;
 };
 
-/** 0; or -errno with @e; -EAGAIN: do it again when what the service lacks is
- * known. Nothing has changed then but that endpoints are open. */
+/** 0; or -errno with @e, and nothing of a dialog that goes on has changed;
+ * -EAGAIN: do it again when what the service lacks is known. */
 int ng_offer(const struct ng_work *w, struct cr_err *e);
 int ng_answer_to(const struct ng_work *w, struct cr_err *e);
 
@@ -124,10 +129,12 @@ void ng_exchange_end(struct ng_exchange *x);
  * says why not. */
 bool ng_line_is_carried(const struct ng_exchange *x, unsigned i);
 
-/** The dialog may have so many media lines, and keep an offer (@what 0) or an
- * answer (1) as long as this one. 0; as ng_due_change() with @e. */
-int ng_take_room(const struct ng_exchange *x, unsigned lines, unsigned what,
-		 struct cr_err *e);
+/** May the dialog have so many media lines, and keep an offer (@what 0) or an
+ * answer (1) as long as this one? 0; as ng_due_check() with @e. */
+int ng_check_room(struct ng_exchange *x, unsigned lines, unsigned what,
+		  struct cr_err *e);
+/** It has them, which was checked. */
+void ng_take_room(const struct ng_exchange *x, unsigned what);
 
 /** The rest of what the other side is told of line @i: @from is what came of
  * it, @endpoint is ours. RTCP is to be sent to the port @rtcp above that of

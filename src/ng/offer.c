@@ -77,22 +77,27 @@ bool ng_line_is_carried(const struct ng_exchange *x, unsigned i)
 	return false;
 }
 
-int ng_take_room(const struct ng_exchange *x, unsigned lines, unsigned what,
-		 struct cr_err *e)
+int ng_check_room(struct ng_exchange *x, unsigned lines, unsigned what,
+		  struct cr_err *e)
+{
+	const struct ng_dialog *d = x->d;
+
+	x->due_lines = lines;
+	x->due_octets = COPIES * x->w->request->sdp_bytes;
+	if (!what)
+		x->due_octets += sizeof(*d) + 2 * sizeof(struct ng_side);
+	return ng_due_check(&x->w->service->shares, &d->due, lines,
+			    x->due_octets + d->kept[!what], e);
+}
+
+void ng_take_room(const struct ng_exchange *x, unsigned what)
 {
 	struct ng_dialog *d = x->d;
-	size_t octets = COPIES * x->w->request->sdp_bytes;
-	int err;
+	struct cr_err e;
 
-	if (!what)
-		octets += sizeof(*d) + 2 * sizeof(struct ng_side);
-	if (lines < d->due.lines) /* their endpoints may be open */
-		lines = d->due.lines;
-	err = ng_due_change(&x->w->service->shares, &d->due, lines,
-			    octets + d->kept[!what], e);
-	if (!err)
-		d->kept[what] = octets;
-	return err;
+	d->kept[what] = x->due_octets;
+	(void)ng_due_change(&x->w->service->shares, &d->due, x->due_lines,
+			    d->kept[0] + d->kept[1], &e);
 }
 
 int ng_describe_line(struct ng_exchange *x, unsigned i,
@@ -203,21 +208,22 @@ char *ng_draft_report(struct ng_exchange *x, struct ng_side *to)
 
 /* --- endpoints --- */
 
-/* Open @l towards the party @r, unless it is open. 0; or as
- * node_endpoint_open(), with
- * @e. */
-static int open_ng_endpoint(struct node *n, struct ng_endpoint *l,
-			    const struct endpoint_spec *r, struct cr_err *e)
+/* Open the endpoint of line @i towards @side as @to says, unless it is open. 0;
+ * or as node_endpoint_open(), with @e. */
+static int open_ng_endpoint(struct ng_exchange *x, unsigned i, unsigned side,
+			    const struct endpoint_spec *to, struct cr_err *e)
 {
+	struct node *n = x->w->service->node;
+	struct ng_endpoint *l = &x->d->side[side]->endpoint[i];
 	struct node_endpoint *ep;
 	int err;
 
 	if (l->id && node_endpoint_find(n, l->id))
 		return 0;
-	err = node_endpoint_open(n, r, &endpoint_own_names, &ep, e);
+	err = node_endpoint_open(n, to, &endpoint_own_names, &ep, e);
 	if (err)
 		return err;
-	ep->opened = true;
+	ep->opened = x->opened[i][side] = true;
 	free(l->sounds);
 	*l = (struct ng_endpoint){ .id = ep->id };
 	return 0;
@@ -287,8 +293,7 @@ static int open_endpoints(struct ng_exchange *x, unsigned i,
 {
 	const struct ng_request *r = x->w->request;
 	struct node *n = x->w->service->node;
-	struct ng_endpoint *near = &x->d->side[x->by]->endpoint[i];
-	struct ng_endpoint *far = &x->d->side[!x->by]->endpoint[i];
+	const struct ng_endpoint *near = &x->d->side[x->by]->endpoint[i];
 	struct endpoint_spec to = ENDPOINT_SPEC_UNSAID;
 	const char *wanted = wanted_interface(x, 0);
 	struct sockaddr_storage local;
@@ -299,7 +304,7 @@ static int open_endpoints(struct ng_exchange *x, unsigned i,
 	if (to.address.ss_family)
 		to.learn = r->learn;
 	to.hold = 0; /* that comes with an answer */
-	err = open_ng_endpoint(n, near, &to, e);
+	err = open_ng_endpoint(x, i, x->by, &to, e);
 	if (err)
 		return err;
 	to = (struct endpoint_spec)ENDPOINT_SPEC_UNSAID;
@@ -312,7 +317,7 @@ static int open_endpoints(struct ng_exchange *x, unsigned i,
 		if (ng_endpoint_local(n, near, &local))
 			to.family = party_family(local.ss_family);
 	}
-	return open_ng_endpoint(n, far, &to, e);
+	return open_ng_endpoint(x, i, !x->by, &to, e);
 }
 
 /* --- codecs --- */
@@ -544,23 +549,16 @@ void ng_release(struct ng_service *sv, struct ng_stream *s)
 	s->promised = (struct node_call_promise){ 0 };
 }
 
-static void promise(struct ng_service *sv, struct ng_stream *s,
-		    const struct node_call_promise *p)
-{
-	s->promised = *p;
-	sv->promised.ppm += p->ppm;
-	sv->promised.streams += p->streams;
-}
-
-/* A line that goes on has its share; only what is beyond that is promised. An
- * offer that has to wait for costs waits before anything has changed. */
-static int weigh_line(struct ng_exchange *x, unsigned i, struct cr_err *e)
+/* A line that goes on has its share; only what is beyond that is needed, beside
+ * what was @promised to others. An offer that has to wait for costs waits
+ * before anything has changed. */
+static int weigh_line(struct ng_exchange *x, unsigned i,
+		      struct node_call_promise *promised, struct cr_err *e)
 {
 	static const struct node_call_promise nothing;
 	struct ng_service *sv = x->w->service;
 	struct ng_stream *s = &x->d->stream[i];
-	struct ng_weighing w = { .promised = &sv->promised,
-				 .lacks = &sv->lacks };
+	struct ng_weighing w = { .promised = promised, .lacks = &sv->lacks };
 	struct endpoint_spec to[2];
 	int err = guess(x, i, to, e);
 
@@ -568,7 +566,9 @@ static int weigh_line(struct ng_exchange *x, unsigned i, struct cr_err *e)
 		err = ng_stream_weigh(sv->node, s, to, &w, e);
 	if (err)
 		return err;
-	promise(sv, s, &w.needs);
+	x->line[i].needs = w.needs;
+	promised->ppm += w.needs.ppm;
+	promised->streams += w.needs.streams;
 	w.promised = &nothing;
 	return early_specs(x, i, to) && ng_stream_weigh(sv->node, s, to, &w,
 							e) == -EAGAIN
@@ -578,16 +578,16 @@ static int weigh_line(struct ng_exchange *x, unsigned i, struct cr_err *e)
 
 static int weigh_offer(struct ng_exchange *x, struct cr_err *e)
 {
+	struct node_call_promise others = x->w->service->promised;
 	int err = 0;
 
-	x->weighed = true;
 	for (unsigned i = 0; i < SDP_LINES_MAX; i++) {
-		x->line[i].before = x->d->stream[i].promised;
-		ng_release(x->w->service, &x->d->stream[i]);
+		others.ppm -= x->d->stream[i].promised.ppm;
+		others.streams -= x->d->stream[i].promised.streams;
 	}
 	for (unsigned i = 0; i < SDP_LINES_MAX && !err; i++)
 		if (x->carried[i])
-			err = weigh_line(x, i, e);
+			err = weigh_line(x, i, &others, e);
 	return err;
 }
 
@@ -610,7 +610,7 @@ static int make_offer(struct ng_exchange *x, struct cr_err *e)
 	if (!err && !d->known)
 		err = ng_due_ring(&sv->shares, &d->due, true, e);
 	if (!err)
-		err = ng_take_room(x, sdp_lines(x->sdp), 0, e);
+		err = ng_check_room(x, sdp_lines(x->sdp), 0, e);
 	for (unsigned i = 0; i < 2; i++)
 		if (r->interface[i] && !wanted_interface(x, i))
 			ng_warn(x->w->warning,
@@ -628,14 +628,25 @@ static int make_offer(struct ng_exchange *x, struct cr_err *e)
 	return err;
 }
 
-/* All went well: this is what an answer is to. */
+/* All went well: this is what an answer is to, and what that needs is kept
+ * free. */
 static void commit_offer(struct ng_exchange *x)
 {
 	const struct ng_request *r = x->w->request;
+	struct ng_service *sv = x->w->service;
 	struct ng_dialog *d = x->d;
 	unsigned n = sdp_lines(x->sdp);
 
+	ng_take_room(x, 0);
 	free(ng_draft_report(x, d->side[!x->by]));
+	for (unsigned i = 0; i < SDP_LINES_MAX; i++) {
+		ng_release(sv, &d->stream[i]);
+		if (!x->carried[i])
+			continue;
+		d->stream[i].promised = x->line[i].needs;
+		sv->promised.ppm += x->line[i].needs.ppm;
+		sv->promised.streams += x->line[i].needs.streams;
+	}
 	for (unsigned i = 0; i < n; i++)
 		begin_early(x, i);
 	sdp_free(d->offer);
@@ -657,7 +668,20 @@ static void commit_offer(struct ng_exchange *x)
 	if (n > d->nlines)
 		d->nlines = n;
 	if (!d->known)
-		ng_dialog_ring(x->w->service, d, true);
+		ng_dialog_ring(sv, d, true);
+}
+
+/* Give back what the offer had made for itself. */
+static void drop_offer(struct ng_exchange *x)
+{
+	for (unsigned i = 0; i < SDP_LINES_MAX; i++) {
+		if (x->carried[i])
+			free(x->line[i].offered.list);
+		for (unsigned k = 0; k < 2; k++)
+			if (x->opened[i][k])
+				ng_endpoint_close(x->w->service->node,
+						  &x->d->side[k]->endpoint[i]);
+	}
 }
 
 static int offer_in(struct ng_dialog *d, const struct ng_work *w,
@@ -669,17 +693,8 @@ static int offer_in(struct ng_dialog *d, const struct ng_work *w,
 
 	if (!err)
 		commit_offer(x);
-	for (unsigned i = 0; i < SDP_LINES_MAX && err; i++) {
-		struct ng_stream *s = &d->stream[i];
-
-		if (x->carried[i])
-			free(x->line[i].offered.list);
-		if (!x->weighed)
-			continue;
-		/* what it would have needed is others' again */
-		ng_release(w->service, s);
-		promise(w->service, s, &x->line[i].before);
-	}
+	else
+		drop_offer(x);
 	ng_exchange_end(x);
 	return err;
 }
