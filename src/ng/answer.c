@@ -321,8 +321,6 @@ static void answered_specs(struct ng_exchange *x, unsigned i)
 		.apart = o->ptime_back,
 	};
 
-	*offerer = x->settled.party[0];
-	*answerer = x->settled.party[1];
 	ng_spec_locate(offerer, offer, &x->d->host, x->d->learn);
 	ng_spec_locate(answerer, answer, &r->host, r->learn);
 	ng_spec_packets(offerer, offer, &to_offerer);
@@ -351,28 +349,26 @@ static int report_line(struct ng_exchange *x, unsigned i, struct cr_err *e)
 				mux && offer->mux_only ? -1 : !mux, e);
 }
 
-static void remember_spoken(struct codec_spec *to, const struct sdp_format *f)
-{
-	*to = (struct codec_spec){ .rate = f->rate,
-				   .channels = f->channels,
-				   .pt = f->pt };
-	(void)snprintf(to->name, sizeof(to->name), "%s", f->name);
-	(void)snprintf(to->fmtp, sizeof(to->fmtp), "%s", f->fmtp);
-}
-
 static int prepare_line(struct ng_exchange *x, unsigned i, struct cr_err *e)
 {
-	int err = codec_settle(&x->settled, x->d->stream[i].offered.list,
-			       sdp_line(x->sdp, i), x->w->request->single_codec,
-			       e);
+	struct codec_settled *on = &x->settled;
+	struct codec_item spoken[2] = { 0 };
+	int err;
 
+	on->party[0] = &x->line[i].to[x->by];
+	on->party[1] = &x->line[i].to[!x->by];
+	err = codec_settle(on, x->d->stream[i].offered.list,
+			   sdp_line(x->sdp, i), x->w->request->single_codec, e);
 	if (!err)
 		err = report_line(x, i, e);
 	if (err)
 		return err;
 	answered_specs(x, i);
-	remember_spoken(&x->line[i].spoken[x->by], &x->settled.speech[0]);
-	remember_spoken(&x->line[i].spoken[!x->by], &x->settled.speech[1]);
+	spoken[x->by].format = *on->speech[0];
+	spoken[!x->by].format = *on->speech[1];
+	x->line[i].spoken = codec_list_copy(spoken, 2);
+	if (!x->line[i].spoken)
+		return cr_fail(e, -ENOMEM, "out of memory for codecs");
 	x->carried[i] = true;
 	x->ncarried++;
 	return 0;
@@ -452,7 +448,8 @@ static void commit_line(struct ng_exchange *x, unsigned i)
 		agree_mux(n, &answerer->endpoint[i],
 			  (mux & NG_MUX_FAR) && (sdp_line(x->sdp, i)->mux ||
 						 (mux & NG_MUX_SURE)));
-		memcpy(s->spoken, x->line[i].spoken, sizeof(s->spoken));
+		free(s->spoken);
+		s->spoken = x->line[i].spoken;
 		node_call_set_tags(c, tag, i + 1);
 		return;
 	}
@@ -515,6 +512,9 @@ static int answer_offer(struct ng_exchange *x, struct cr_err *e)
 		err = ng_draft_write(x, x->d->side[x->by], e);
 	if (!err)
 		err = apply_answer(x, e);
+	for (unsigned i = 0; i < SDP_LINES_MAX && err; i++)
+		if (x->carried[i])
+			free(x->line[i].spoken);
 	ng_exchange_end(x);
 	return err;
 }

@@ -238,7 +238,7 @@ static json_t *reported_media(struct ng_service *sv, const struct ng_dialog *d,
 	struct ng_endpoint *endpoint = &d->side[i]->endpoint[line];
 	const struct node_endpoint *ep =
 		node_endpoint_find(sv->node, endpoint->id);
-	const struct codec_spec *spoken = &d->stream[line].spoken[i];
+	const struct codec_list *spoken = d->stream[line].spoken;
 	struct node_stream *from = stream_from(sv, d, line, i);
 	struct sockaddr_storage local = { 0 };
 	struct node_stream_info stream;
@@ -277,13 +277,15 @@ static json_t *reported_media(struct ng_service *sv, const struct ng_dialog *d,
 			json_object_get(media, "flags"),
 			json_string(stream.relay ? "passthrough"
 						 : "transcoding"));
-		if (*spoken->name) /* "opus/48000/2" */
+		if (spoken) { /* "opus/48000/2" */
+			const struct sdp_format *f = &spoken->item[i].format;
+
 			(void)json_object_set_new(
 				media, "codec",
-				json_sprintf(spoken->channels > 1 ? "%s/%u/%u"
-								  : "%s/%u",
-					     spoken->name, spoken->rate,
-					     spoken->channels));
+				json_sprintf(f->channels > 1 ? "%s/%u/%u"
+							     : "%s/%u",
+					     f->name, f->rate, f->channels));
+		}
 	}
 	return media;
 }

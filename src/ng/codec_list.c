@@ -63,13 +63,13 @@ static bool matches(const struct codec_offer *o, enum codec_rule rule,
  * speech (RFC 4733, 2.1). */
 static bool is_wanted(const struct codec_offer *o, const struct sdp_format *f)
 {
-	const struct codec_spec *s;
+	const struct codec_item *s;
 	unsigned k = 0;
 
 	if (format_kind(f) != FORMAT_EVENTS)
 		return matches(o, CODEC_TRANSCODE, f);
 	while ((s = codec_rules_next(o->rules, CODEC_TRANSCODE, &k)))
-		if (!strcasecmp(s->name, f->name))
+		if (!strcasecmp(s->format.name, f->name))
 			return true;
 	return false;
 }
@@ -141,12 +141,10 @@ static bool shows_kind(const struct codec_offer *o, enum format_kind kind,
 	return false;
 }
 
-static bool shows_spec(const struct codec_offer *o,
-		       const struct codec_spec *spec)
+static bool shows_codec(const struct codec_offer *o, const struct sdp_format *f)
 {
 	for (unsigned i = 0; i < o->n; i++)
-		if (!o->item[i].hidden &&
-		    codec_spec_is(spec, &o->item[i].format))
+		if (!o->item[i].hidden && codec_is(f, &o->item[i].format))
 			return true;
 	return false;
 }
@@ -166,15 +164,7 @@ static bool is_used(const struct codec_offer *o, unsigned pt)
 
 static bool is_spoken(const struct codec_offer *o, const struct sdp_format *f)
 {
-	const struct codec_spec *s = o->spoken;
-	const struct sdp_format spoken = {
-		.name = s->name,
-		.rate = s->rate,
-		.channels = s->channels,
-		.fmtp = s->fmtp,
-	};
-
-	return *s->name && format_same(&spoken, f);
+	return o->spoken && format_same(o->spoken, f);
 }
 
 static void mark_unmet(struct codec_offer *o, enum codec_rule rule,
@@ -204,7 +194,7 @@ static struct codec_item *push(struct codec_offer *o,
 static void put_as(struct codec_offer *o, unsigned k, enum fate fate)
 {
 	const struct sdp_format *f = &o->line->formats[k];
-	const struct codec_spec *set = codec_rules_find(o->rules, CODEC_SET, f);
+	const struct codec_item *set = codec_rules_find(o->rules, CODEC_SET, f);
 	struct codec_item *i = push(o, f);
 
 	if (!i)
@@ -225,9 +215,9 @@ static bool has_rank(const struct codec_offer *o, unsigned rank)
 	return false;
 }
 
-/* Speech of the line that is @spec, or any: what "transcode" is to restore, or
- * what it is not. */
-static void put_speech(struct codec_offer *o, const struct codec_spec *spec,
+/* Speech of the line that is @wanted, or any: what "transcode" is to restore,
+ * or what it is not. */
+static void put_speech(struct codec_offer *o, const struct sdp_format *wanted,
 		       bool restored)
 {
 	for (unsigned i = 0; i < o->line->nformats; i++) {
@@ -235,7 +225,7 @@ static void put_speech(struct codec_offer *o, const struct codec_spec *spec,
 
 		if (is_speech(f) && o->fate[i] != FATE_GONE &&
 		    (o->fate[i] == FATE_RESTORED) == restored &&
-		    !has_rank(o, i) && (!spec || codec_spec_is(spec, f)))
+		    !has_rank(o, i) && (!wanted || codec_is(wanted, f)))
 			put_as(o, i, (enum fate)o->fate[i]);
 	}
 }
@@ -267,13 +257,13 @@ static struct codec_item *add_format(struct codec_offer *o,
 
 /* Add @s, which is not there. */
 static enum codec_unmet add_codec(struct codec_offer *o,
-				  const struct codec_spec *s)
+				  const struct codec_item *s)
 {
 	struct codec_item *i;
-	struct sdp_format f;
+	struct sdp_format f = s->format;
 	int wanted;
 
-	if (!codec_resolve(s, &f, &wanted))
+	if (!codec_resolve(&f, &wanted))
 		return CODEC_LACKING;
 	if (!has_source(o))
 		return CODEC_NO_SOURCE;
@@ -285,23 +275,19 @@ static enum codec_unmet add_codec(struct codec_offer *o,
 	return CODEC_MET;
 }
 
-static bool is_speech_spec(const struct codec_spec *s)
-{
-	return is_speech(&(struct sdp_format){ .name = s->name });
-}
-
 /* What "transcode" names, in its order. */
 static void add_transcoded(struct codec_offer *o)
 {
 	const struct codec_rules *r = o->rules;
 
 	for (unsigned k = 0; k < r->n; k++) {
-		const struct codec_spec *s = &r->item[k].spec;
+		const struct codec_item *s = &r->item[k].codec;
 
-		if (r->item[k].rule != CODEC_TRANSCODE || !is_speech_spec(s))
+		if (r->item[k].rule != CODEC_TRANSCODE ||
+		    !is_speech(&s->format))
 			continue;
-		put_speech(o, s, true);
-		if (!shows_spec(o, s))
+		put_speech(o, &s->format, true);
+		if (!shows_codec(o, &s->format))
 			o->unmet[k] = (uint8_t)add_codec(o, s);
 	}
 }
@@ -359,7 +345,7 @@ static void put_events(struct codec_offer *o)
 static void put_all_codecs(struct codec_offer *o)
 {
 	const struct codec_rules *r = o->rules;
-	const struct codec_spec *s;
+	const struct codec_item *s;
 	bool goes_on = false;
 	unsigned k = 0;
 
@@ -372,7 +358,7 @@ static void put_all_codecs(struct codec_offer *o)
 	}
 	/* first what is to be first, then as it came */
 	while ((s = codec_rules_next(r, CODEC_OFFER, &k)))
-		put_speech(o, s, false);
+		put_speech(o, &s->format, false);
 	put_speech(o, NULL, false);
 	add_transcoded(o);
 	/* A party that has spoken a codec that is here can go on with it,
@@ -380,8 +366,9 @@ static void put_all_codecs(struct codec_offer *o)
 	for (k = 0; k < o->n; k++)
 		goes_on |=
 			!o->item[k].hidden && is_spoken(o, &o->item[k].format);
-	if (!goes_on && *o->spoken->name)
-		(void)add_codec(o, o->spoken);
+	if (!goes_on && o->spoken)
+		(void)add_codec(o,
+				&(struct codec_item){ .format = *o->spoken });
 	if (!shows_kind(o, FORMAT_SPEECH, NULL))
 		return;
 	put_events(o);
@@ -389,8 +376,8 @@ static void put_all_codecs(struct codec_offer *o)
 	/* They can be shown, and not made. */
 	for (k = 0; k < r->n; k++)
 		if (r->item[k].rule == CODEC_TRANSCODE &&
-		    !is_speech_spec(&r->item[k].spec) &&
-		    !shows_spec(o, &r->item[k].spec))
+		    !is_speech(&r->item[k].codec.format) &&
+		    !shows_codec(o, &r->item[k].codec.format))
 			o->unmet[k] = CODEC_NO_SOURCE;
 }
 
@@ -402,25 +389,24 @@ static const char *keep_text(char **to, const char *text)
 	return at;
 }
 
-/* The items of @o with texts of their own. NULL: out of memory. */
-static struct codec_list *keep_list(const struct codec_offer *o)
+struct codec_list *codec_list_copy(const struct codec_item *item, unsigned n)
 {
 	struct codec_list *to;
 	size_t text = 0;
 	char *p;
 
-	for (unsigned i = 0; i < o->n; i++)
-		text += strlen(o->item[i].format.name) +
-			strlen(o->item[i].format.fmtp) + 2;
-	to = malloc(sizeof(*to) + o->n * sizeof(*to->item) + text);
+	for (unsigned i = 0; i < n; i++)
+		text += strlen(item[i].format.name) +
+			strlen(item[i].format.fmtp) + 2;
+	to = malloc(sizeof(*to) + n * sizeof(*to->item) + text);
 	if (!to)
 		return NULL;
-	to->n = o->n;
-	p = (char *)&to->item[to->n];
-	for (unsigned i = 0; i < to->n; i++) {
+	to->n = n;
+	p = (char *)&to->item[n];
+	for (unsigned i = 0; i < n; i++) {
 		struct sdp_format *f = &to->item[i].format;
 
-		to->item[i] = o->item[i];
+		to->item[i] = item[i];
 		f->name = keep_text(&p, f->name);
 		f->fmtp = keep_text(&p, f->fmtp);
 	}
@@ -452,7 +438,7 @@ int codec_offer_make(struct codec_offer *o, struct codec_list **out,
 			       "with what is to be added the offer has more "
 			       "than %u payload types",
 			       SDP_FORMATS_MAX - 1);
-	*out = keep_list(o);
+	*out = codec_list_copy(o->item, o->n);
 	return *out ? 0 : cr_fail(e, -ENOMEM, "out of memory for codecs");
 }
 
@@ -825,19 +811,18 @@ static int begin_settling(struct settling *s, const struct codec_item *own,
 	struct codec_settled *out = s->out;
 	int err;
 
-	*out = (struct codec_settled){
-		.party = { ENDPOINT_SPEC_UNSAID, ENDPOINT_SPEC_UNSAID },
-	};
-	out->speech[0] = own->format;
-	out->speech[1] = *first;
+	out->speech[0] = &own->format;
+	out->speech[1] = first;
 	out->transcoded = own != as || !codec_modes_agree(&own->format, first);
+	out->nanswer = 0;
 	for (unsigned k = 0; k < 2; k++) {
-		s->party[k].spec = &out->party[k];
-		s->party[k].speech = &out->speech[k];
+		*out->party[k] = (struct endpoint_spec)ENDPOINT_SPEC_UNSAID;
+		s->party[k].spec = out->party[k];
+		s->party[k].speech = out->speech[k];
 	}
-	err = codec_side(&out->party[0].side, &own->format, own->bit_rate, e);
+	err = codec_side(&out->party[0]->side, &own->format, own->bit_rate, e);
 	return err ? err
-		   : codec_side(&out->party[1].side, first, as->bit_rate, e);
+		   : codec_side(&out->party[1]->side, first, as->bit_rate, e);
 }
 
 int codec_settle(struct codec_settled *out, const struct codec_list *offered,

@@ -115,23 +115,13 @@ const struct cr_codec *codec_find(const struct sdp_format *f, unsigned *rate)
 	return c && f->channels == sdp_channels(c->rtp_name) ? c : NULL;
 }
 
-static bool amr_is_able(const struct fmtp_amr *amr)
-{
-	return !amr->crc && !amr->robust_sorting && !amr->interleaving;
-}
-
 bool codec_able(const struct sdp_format *f)
 {
-	const struct cr_codec *c;
-	struct fmtp_amr amr;
-	unsigned rate;
+	struct codec_use use;
 
-	if (format_kind(f) != FORMAT_SPEECH)
-		return true;
-	c = codec_find(f, &rate);
-	return c && (!format_is_amr(f) ||
-		     (!fmtp_amr_read(&amr, f->fmtp, c->nmodes, NULL) &&
-		      amr_is_able(&amr)));
+	return format_kind(f) != FORMAT_SPEECH ||
+	       (!codec_side(&use, f, 0, NULL) &&
+		use.name != cr_codec_relayed.name);
 }
 
 /* Formats that speak of other payload types, which get other numbers. */
@@ -155,21 +145,16 @@ bool codec_passes(const struct sdp_format *f)
 	       cr_codec_has_rate(&cr_codec_relayed, f->rate);
 }
 
-bool codec_resolve(const struct codec_spec *spec, struct sdp_format *f, int *pt)
+bool codec_resolve(struct sdp_format *f, int *pt)
 {
 	unsigned rate;
-	const struct cr_codec *c =
-		find_rtp_codec(spec->name, spec->rate, &rate);
+	const struct cr_codec *c = find_rtp_codec(f->name, f->rate, &rate);
 
-	if (!c ||
-	    (spec->channels && spec->channels != sdp_channels(c->rtp_name)))
+	if (!c || (f->channels && f->channels != sdp_channels(c->rtp_name)))
 		return false;
-	*f = (struct sdp_format){
-		.name = c->rtp_name,
-		.rate = cr_codec_clock(c, rate),
-		.channels = sdp_channels(c->rtp_name),
-		.fmtp = spec->fmtp,
-	};
+	f->name = c->rtp_name;
+	f->rate = cr_codec_clock(c, rate);
+	f->channels = sdp_channels(c->rtp_name);
 	*pt = c->static_pt;
 	return true;
 }
@@ -204,7 +189,7 @@ static int use_amr(struct codec_use *out, const struct cr_codec *c,
 
 	if (err)
 		return err;
-	if (!amr_is_able(&out->amr))
+	if (out->amr.crc || out->amr.robust_sorting || out->amr.interleaving)
 		return cr_fail(e, -EINVAL,
 			       "%s: crc, robust-sorting and interleaving are "
 			       "not known here",
@@ -290,15 +275,19 @@ static void unescape(char *text)
 	*to = '\0';
 }
 
-int codec_spec_read(struct codec_spec *out, const char *text, struct cr_err *e)
+int codec_rule_item_read(struct codec_rule_item *out, const char *text,
+			 struct cr_err *e)
 {
+	struct codec_item *i = &out->codec;
 	const char *p = text;
 
-	memset(out, 0, sizeof(*out));
+	*i = (struct codec_item){
+		.format = { .name = out->name, .fmtp = out->fmtp },
+	};
 	if (!take_rule_part(&p, out->name, sizeof(out->name)) ||
-	    !out->name[0] || !number_part(&p, &out->rate) ||
-	    !number_part(&p, &out->channels) ||
-	    !number_part(&p, &out->bit_rate) || !number_part(&p, &out->ptime) ||
+	    !out->name[0] || !number_part(&p, &i->format.rate) ||
+	    !number_part(&p, &i->format.channels) ||
+	    !number_part(&p, &i->bit_rate) || !number_part(&p, &i->ptime) ||
 	    !take_rule_part(&p, out->fmtp, sizeof(out->fmtp)))
 		return cr_fail(e, -EINVAL,
 			       "codec %.60s: it is written as in "
@@ -308,12 +297,12 @@ int codec_spec_read(struct codec_spec *out, const char *text, struct cr_err *e)
 	return 0;
 }
 
-bool codec_spec_is(const struct codec_spec *spec, const struct sdp_format *f)
+bool codec_is(const struct sdp_format *wanted, const struct sdp_format *f)
 {
-	return !strcasecmp(spec->name, f->name) &&
-	       (!spec->rate || spec->rate == f->rate) &&
-	       (!spec->channels || spec->channels == f->channels) &&
-	       fmtp_has_all(f->name, f->fmtp, spec->fmtp);
+	return !strcasecmp(wanted->name, f->name) &&
+	       (!wanted->rate || wanted->rate == f->rate) &&
+	       (!wanted->channels || wanted->channels == f->channels) &&
+	       fmtp_has_all(f->name, f->fmtp, wanted->fmtp);
 }
 
 /* --- rules --- */
@@ -342,7 +331,7 @@ static int add_codec_rule(struct codec_rules *r, enum codec_rule rule,
 			       "codec %s: %u rules are the most that are taken",
 			       codec_rule_names[rule], CODEC_RULES_MAX);
 	r->item[r->n].rule = rule;
-	return codec_spec_read(&r->item[r->n++].spec, text, e);
+	return codec_rule_item_read(&r->item[r->n++], text, e);
 }
 
 /* @list is one codec, or a list of them. */
@@ -430,24 +419,24 @@ int codec_rules_read(struct codec_rules *out, const json_t *request,
 	return err;
 }
 
-const struct codec_spec *codec_rules_next(const struct codec_rules *r,
+const struct codec_item *codec_rules_next(const struct codec_rules *r,
 					  enum codec_rule rule, unsigned *k)
 {
 	while (*k < r->n)
 		if (r->item[(*k)++].rule == rule)
-			return &r->item[*k - 1].spec;
+			return &r->item[*k - 1].codec;
 	return NULL;
 }
 
-const struct codec_spec *codec_rules_find(const struct codec_rules *r,
+const struct codec_item *codec_rules_find(const struct codec_rules *r,
 					  enum codec_rule rule,
 					  const struct sdp_format *f)
 {
-	const struct codec_spec *spec;
+	const struct codec_item *i;
 	unsigned k = 0;
 
-	while ((spec = codec_rules_next(r, rule, &k)))
-		if (codec_spec_is(spec, f))
-			return spec;
+	while ((i = codec_rules_next(r, rule, &k)))
+		if (codec_is(&i->format, f))
+			return i;
 	return NULL;
 }

@@ -61,30 +61,25 @@ const char *codec_fmtp_passed(const struct sdp_format *a,
 			      const struct sdp_format *b);
 const char *codec_fmtp_own(const struct sdp_format *a);
 
-/** A codec by name, with texts of its own: as a rule has it, or as a party
- * spoke it. */
-struct codec_spec {
-	char name[32];		 /**< "": none                    */
-	unsigned rate, channels; /**< 0: any                      */
-	unsigned bit_rate;	 /**< 0: the codec's own          */
-	unsigned ptime;		 /**< ms; 0: unsaid               */
-	char fmtp[160];		 /**< "": any, or the codec's own */
-	uint8_t pt;		 /**< of what was spoken          */
+/** Is @f the codec @wanted? By name (without regard to case), and rate,
+ * channels and parameters where @wanted has them (not 0, not ""). */
+bool codec_is(const struct sdp_format *wanted, const struct sdp_format *f);
+
+/** Fill in what @f, a codec by name, leaves out; *@pt is -1 where no type is
+ * fixed. False: this node has no such codec. */
+bool codec_resolve(struct sdp_format *f, int *pt);
+
+/** One codec of an offer, or of a rule. */
+struct codec_item {
+	struct sdp_format format; /**< of a rule: as codec_is() wants it */
+	unsigned bit_rate, ptime; /**< bit/s, ms, as signalled; 0: unsaid */
+	/* the rest is an offer's */
+	/** By us: the offerer does not have it, or is not to have it. */
+	bool added;
+	bool hidden;   /**< from the answerer                       */
+	bool accepted; /**< answered even if the other one refuses  */
+	unsigned rank; /**< in the offer as it came: 0 is the best  */
 };
-
-/** Read "AMR/8000/1/12200//mode-set--7": name, clock rate, channels, bit rate,
- * packet time, format parameters ("--" may stand for "="), options. All but the
- * name may be missing. 0, or -EINVAL with @e. */
-int codec_spec_read(struct codec_spec *out, const char *text, struct cr_err *e);
-
-/** Is @f the codec of @spec? By name (without regard to case), and rate,
- * channels and parameters where @spec has them. */
-bool codec_spec_is(const struct codec_spec *spec, const struct sdp_format *f);
-
-/** Fill in what @spec leaves out; *@pt is -1 where no type is fixed. False:
- * this node has no such codec. */
-bool codec_resolve(const struct codec_spec *spec, struct sdp_format *f,
-		   int *pt);
 
 /* --- rules: the dictionary "codec" of NG, and flags "codec-mask-all" that say
  * the same --- */
@@ -117,15 +112,25 @@ enum codec_rule {
 /** "mask"; CODEC_RULES of them. */
 extern const char *const codec_rule_names[];
 
-/** In the order in which they were said. */
+/** A rule about one codec. Not to be moved. */
+struct codec_rule_item {
+	enum codec_rule rule;
+	struct codec_item codec;
+	char name[32], fmtp[160]; /**< of the codec */
+};
+
+/** Read the codec "AMR/8000/1/12200//mode-set--7": name, clock rate, channels,
+ * bit rate, packet time, format parameters ("--" may stand for "="), options.
+ * All but the name may be missing. 0, or -EINVAL with @e. */
+int codec_rule_item_read(struct codec_rule_item *out, const char *text,
+			 struct cr_err *e);
+
+/** In the order in which they were said. Not to be moved. */
 struct codec_rules {
 	bool all[CODEC_RULES];	/**< the word "all" */
 	bool full[CODEC_RULES]; /**< the word "full": transcode restores none */
 	unsigned n;
-	struct {
-		enum codec_rule rule;
-		struct codec_spec spec;
-	} item[CODEC_RULES_MAX]; /**< the first n */
+	struct codec_rule_item item[CODEC_RULES_MAX]; /**< the first n */
 };
 
 /** The rules of @request, an NG dictionary. 0, or -EINVAL with @e. */
@@ -137,35 +142,28 @@ int codec_rules_read(struct codec_rules *out, const json_t *request,
 bool codec_rule_is_named(const char *name, enum codec_rule *rule);
 bool codec_rule_is_flag(const char *flag);
 
-/** The spec of @rule that comes next behind @k items; *@k counts on. NULL:
+/** The codec of @rule that comes next behind @k items; *@k counts on. NULL:
  * there is none. */
-const struct codec_spec *codec_rules_next(const struct codec_rules *r,
+const struct codec_item *codec_rules_next(const struct codec_rules *r,
 					  enum codec_rule rule, unsigned *k);
 
-/** The first spec of @rule that is @f, or NULL. */
-const struct codec_spec *codec_rules_find(const struct codec_rules *r,
+/** The first codec of @rule that is @f, or NULL. */
+const struct codec_item *codec_rules_find(const struct codec_rules *r,
 					  enum codec_rule rule,
 					  const struct sdp_format *f);
 
 /* --- an offer --- */
 
-/** One codec of an offer. */
-struct codec_item {
-	struct sdp_format format;
-	/** By us: the offerer does not have it, or is not to have it. */
-	bool added;
-	bool hidden;   /**< from the answerer                       */
-	bool accepted; /**< answered even if the other one refuses  */
-	unsigned rank; /**< in the offer as it came: 0 is the best  */
-	unsigned bit_rate, ptime; /**< as signalled; 0: unsaid */
-};
-
-/** What is offered in place of what came; texts are its own. One piece of
- * memory for free(). */
+/** Codecs with texts of its own: those that are offered in place of what came,
+ * or what the offerer and the answerer speak. One piece of memory for free().
+ */
 struct codec_list {
 	unsigned n;
 	struct codec_item item[];
 };
+
+/** A list of the @n at @item; NULL: out of memory. */
+struct codec_list *codec_list_copy(const struct codec_item *item, unsigned n);
 
 /** Why a rule cannot be followed. */
 enum codec_unmet {
@@ -180,8 +178,8 @@ enum codec_unmet {
 struct codec_offer {
 	const struct sdp_line *line;
 	const struct codec_rules *rules;
-	/** By the answerer last, which can go on with that. */
-	const struct codec_spec *spoken;
+	/** By the answerer last, which can go on with that; NULL: nothing. */
+	const struct sdp_format *spoken;
 	/* the rest is codec_offer_make()'s */
 	struct codec_item item[SDP_FORMATS_MAX];
 	unsigned n;
@@ -211,9 +209,11 @@ unsigned codec_shown(const struct codec_list *list, struct sdp_format *out);
 
 /** The result of a negotiation, for the offerer and the answerer. */
 struct codec_settled {
-	/** Their codecs: side, also, passed and types; all else is unsaid. */
-	struct endpoint_spec party[2];
-	struct sdp_format speech[2]; /**< what they are sent */
+	/** The caller's, which get the codecs: side, also, passed and types;
+	 * all else is unsaid. */
+	struct endpoint_spec *party[2];
+	/** What they are sent: of what was offered, and of the answer. */
+	const struct sdp_format *speech[2];
 	/** What they are sent differs: nothing is passed on. */
 	bool transcoded;
 	/** What the offerer is answered. */
@@ -221,9 +221,9 @@ struct codec_settled {
 	unsigned nanswer;
 };
 
-/** @line answers what was @offered. @single: one codec is answered, and events.
- * 0; with @e -ENOENT: they have nothing in common; -EINVAL: parameters that
- * this node has not. */
+/** @line answers what was @offered: fill in @out, which has the parties.
+ * @single: one codec is answered, and events. 0; with @e -ENOENT: they have
+ * nothing in common; -EINVAL: parameters that this node has not. */
 int codec_settle(struct codec_settled *out, const struct codec_list *offered,
 		 const struct sdp_line *line, bool single, struct cr_err *e);
 

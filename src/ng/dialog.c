@@ -405,8 +405,10 @@ void ng_dialog_free(struct ng_dialog *d,
 	LIST_REMOVE(d, link);
 	leave_side(d->side[0], gone, arg);
 	leave_side(d->side[1], gone, arg);
-	for (unsigned i = 0; i < SDP_LINES_MAX; i++)
+	for (unsigned i = 0; i < SDP_LINES_MAX; i++) {
 		free(d->stream[i].offered.list);
+		free(d->stream[i].spoken);
+	}
 	sdp_free(d->offer);
 	free(d->branch);
 	free(d->answer);

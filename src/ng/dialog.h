@@ -144,7 +144,7 @@ struct ng_stream {
 	uint32_t node_call; /**< 0: none yet, or none any more */
 	bool early;	    /**< it has begun on an offer only */
 	struct ng_offered offered;
-	struct codec_spec spoken[2]; /**< last, by the sides; or "" */
+	struct codec_list *spoken; /**< last, by the sides; NULL: nothing */
 	/** What is kept free for the newest offer, until it is answered. */
 	struct node_call_promise promised;
 };

@@ -63,10 +63,12 @@ struct ng_exchange {
 		 * need */
 		struct ng_offered offered;
 		struct node_call_promise needs;
-		/* an answer's: what parties become */
-		struct endpoint_spec to[2];
+		bool early; /**< what comes before the answer is passed on */
+		/* an answer's */
+		struct codec_list *spoken;
 		struct node_call_change *change;
-		struct codec_spec spoken[2];
+		/* what the sides become, by the answer or before it */
+		struct endpoint_spec to[2];
 	} line[SDP_LINES_MAX]; /**< those that are carried */
 };
 

@@ -347,7 +347,9 @@ static int list_codecs(struct ng_exchange *x, unsigned i, struct cr_err *e)
 
 	made.line = sdp_line(x->sdp, i);
 	made.rules = r;
-	made.spoken = &x->d->stream[i].spoken[!x->by];
+	made.spoken = x->d->stream[i].spoken
+			      ? &x->d->stream[i].spoken->item[!x->by].format
+			      : NULL;
 	err = codec_offer_make(&made, &x->line[i].offered.list, e);
 	if (err)
 		return err;
@@ -356,7 +358,7 @@ static int list_codecs(struct ng_exchange *x, unsigned i, struct cr_err *e)
 			   r->full[k] ? "full" : "all", made.unmet_all[k]);
 	for (unsigned k = 0; k < r->n; k++)
 		warn_unmet(x, i, codec_rule_names[r->item[k].rule],
-			   r->item[k].spec.name, made.unmet[k]);
+			   r->item[k].name, made.unmet[k]);
 	return 0;
 }
 
@@ -467,28 +469,27 @@ static bool is_anothers(const struct ng_exchange *x, unsigned i)
 	return false;
 }
 
-/* What makes line @i pass on what comes before the answer, as if the other side
- * had answered with all that it is offered: @to, in the order of sides. How
- * long packets are is left to the answer. False: nothing may. */
-static bool early_specs(struct ng_exchange *x, unsigned i,
-			struct endpoint_spec to[2])
+/* Let line @i pass on what comes before the answer, as if the other side had
+ * answered with all that it is offered. How long packets are is left to the
+ * answer. False: nothing may. */
+static bool early_specs(struct ng_exchange *x, unsigned i)
 {
 	const struct ng_stream *s = &x->d->stream[i];
 	const struct ng_request *r = x->w->request;
 	const struct sdp_line all = { .formats = x->out[i].formats,
 				      .nformats = x->out[i].nformats };
-	struct codec_settled *on = &x->settled;
+	struct endpoint_spec *to = x->line[i].to;
 	struct cr_err e;
 
 	if ((s->node_call && ng_stream_runs(x->w->service->node, s) &&
 	     !s->early) ||
 	    is_anothers(x, i))
 		return false;
-	if (codec_settle(on, x->line[i].offered.list, &all, false, &e))
+	x->settled.party[0] = &to[x->by];
+	x->settled.party[1] = &to[!x->by];
+	if (codec_settle(&x->settled, x->line[i].offered.list, &all, false, &e))
 		return false;
-	ng_spec_locate(&on->party[0], sdp_line(x->sdp, i), &r->host, r->learn);
-	to[x->by] = on->party[0];
-	to[!x->by] = on->party[1];
+	ng_spec_locate(&to[x->by], sdp_line(x->sdp, i), &r->host, r->learn);
 	return true;
 }
 
@@ -499,11 +500,11 @@ static void begin_early(struct ng_exchange *x, unsigned i)
 	struct ng_service *sv = x->w->service;
 	struct ng_stream *s = &x->d->stream[i];
 	struct node_call_change *change;
-	struct endpoint_spec to[2];
 	struct cr_err e;
 
-	if (!x->carried[i] || !early_specs(x, i, to) ||
-	    ng_stream_prepare(sv->node, x->d, i, to, &sv->lacks, &change, &e))
+	if (!x->carried[i] || !x->line[i].early ||
+	    ng_stream_prepare(sv->node, x->d, i, x->line[i].to, &sv->lacks,
+			      &change, &e))
 		return;
 	(void)ng_stream_commit(s, change);
 	ng_stream_set_early(sv->node, s, true);
@@ -570,8 +571,9 @@ static int weigh_line(struct ng_exchange *x, unsigned i,
 	promised->ppm += w.needs.ppm;
 	promised->streams += w.needs.streams;
 	w.promised = &nothing;
-	return early_specs(x, i, to) && ng_stream_weigh(sv->node, s, to, &w,
-							e) == -EAGAIN
+	x->line[i].early = early_specs(x, i);
+	return x->line[i].early && ng_stream_weigh(sv->node, s, x->line[i].to,
+						   &w, e) == -EAGAIN
 		       ? -EAGAIN
 		       : 0;
 }

@@ -52,27 +52,26 @@ static void names_rates_and_channels_tell_codecs_apart(void **state)
 
 static void what_is_left_out_is_filled_in(void **state)
 {
-	const struct codec_spec amr = { .name = "amr", .fmtp = "mode-set=7" };
-	const struct codec_spec opus = { .name = "opus",
-					 .rate = 48000,
-					 .channels = 2 };
-	const struct codec_spec mono = { .name = "opus",
-					 .rate = 48000,
-					 .channels = 1 };
-	const struct codec_spec pcma = { .name = "PCMA" };
-	struct sdp_format f;
+	struct sdp_format amr = { .name = "amr", .fmtp = "mode-set=7" };
+	struct sdp_format opus = { .name = "opus",
+				   .rate = 48000,
+				   .channels = 2 };
+	struct sdp_format mono = { .name = "opus",
+				   .rate = 48000,
+				   .channels = 1 };
+	struct sdp_format pcma = { .name = "PCMA" };
 	int pt;
 
-	assert_true(codec_resolve(&amr, &f, &pt));
-	assert_string_equal(f.name, "AMR");
-	assert_int_equal(f.rate, 8000);
-	assert_int_equal(f.channels, 1);
-	assert_string_equal(f.fmtp, "mode-set=7");
+	assert_true(codec_resolve(&amr, &pt));
+	assert_string_equal(amr.name, "AMR");
+	assert_int_equal(amr.rate, 8000);
+	assert_int_equal(amr.channels, 1);
+	assert_string_equal(amr.fmtp, "mode-set=7");
 	assert_int_equal(pt, -1);
-	assert_true(codec_resolve(&opus, &f, &pt));
-	assert_int_equal(f.channels, 2);
-	assert_false(codec_resolve(&mono, &f, &pt));
-	assert_true(codec_resolve(&pcma, &f, &pt));
+	assert_true(codec_resolve(&opus, &pt));
+	assert_int_equal(opus.channels, 2);
+	assert_false(codec_resolve(&mono, &pt));
+	assert_true(codec_resolve(&pcma, &pt));
 	assert_int_equal(pt, 8);
 }
 

@@ -84,7 +84,7 @@ struct made {
 };
 
 static void make_after(struct made *m, const char *offer, const char *json,
-		       const struct codec_spec *spoken)
+		       const struct sdp_format *spoken)
 {
 	struct cr_err e = { "" };
 
@@ -99,9 +99,7 @@ static void make_after(struct made *m, const char *offer, const char *json,
 
 static void make(struct made *m, const char *offer, const char *json)
 {
-	static const struct codec_spec nothing;
-
-	make_after(m, offer, json, &nothing);
+	make_after(m, offer, json, NULL);
 }
 
 #define PHONE "0 PCMU/8000, 8 PCMA/8000, 101 telephone-event/8000 0-15"
@@ -344,17 +342,19 @@ static unsigned also_of(const struct endpoint_spec *p)
 	return n;
 }
 
+static struct endpoint_spec party[2];
+
 static void what_is_settled(const struct codec_settled *s, char *text,
 			    size_t size)
 {
 	char answer[256];
 
 	text_of(s->answer, s->nanswer, answer, sizeof(answer));
-	(void)snprintf(
-		text, size, "%u %s, %u: %u %s, %u; %d-%d; %s", s->speech[0].pt,
-		s->speech[0].name, also_of(&s->party[0]), s->speech[1].pt,
-		s->speech[1].name, also_of(&s->party[1]),
-		events_of(&s->party[0]), events_of(&s->party[1]), answer);
+	(void)snprintf(text, size, "%u %s, %u: %u %s, %u; %d-%d; %s",
+		       s->speech[0]->pt, s->speech[0]->name,
+		       also_of(s->party[0]), s->speech[1]->pt,
+		       s->speech[1]->name, also_of(s->party[1]),
+		       events_of(s->party[0]), events_of(s->party[1]), answer);
 }
 
 /* A's codec and how many more; B's; their types of events; A's answer. */
@@ -369,7 +369,7 @@ static void expect_agreed(const struct agreed *all, unsigned n)
 
 	for (unsigned i = 0; i < n; i++) {
 		struct codec_list *kept;
-		struct codec_settled s;
+		struct codec_settled s = { .party = { &party[0], &party[1] } };
 		struct cr_err e = { "" };
 		struct line answer;
 		char text[512];
@@ -544,7 +544,7 @@ static void other_modes_than_were_offered_need_a_codec(void **state)
 
 	make(&m, MOBILE, "{}");
 	for (unsigned i = 0; i < 4; i++) {
-		struct codec_settled s;
+		struct codec_settled s = { .party = { &party[0], &party[1] } };
 		struct cr_err e;
 		struct line answer;
 
@@ -553,7 +553,7 @@ static void other_modes_than_were_offered_need_a_codec(void **state)
 			codec_settle(&s, m.list, &answer.line, false, &e), 0);
 		assert_int_equal(s.transcoded, all[i].transcoded);
 		for (unsigned k = 0; k < 2; k++)
-			assert_int_equal(passed_has(&s.party[k].passed, 96),
+			assert_int_equal(passed_has(&s.party[k]->passed, 96),
 					 all[i].amr);
 	}
 	free(m.list);
@@ -567,7 +567,7 @@ static void who_has_nothing_in_common_is_told(void **state)
 		"96 AMR/8000 octet-align=1"
 	};
 	static struct made m;
-	struct codec_settled s;
+	struct codec_settled s = { .party = { &party[0], &party[1] } };
 	struct cr_err e;
 	struct line answer;
 
@@ -651,7 +651,7 @@ static void a_rule_that_cannot_be_followed_is_named(void **state)
 static void what_was_spoken_is_offered_once(void **state)
 {
 	static const struct {
-		struct codec_spec spoken;
+		struct sdp_format spoken;
 		const char *rules, *becomes;
 	} all[] = {
 		{ { .name = "G722",
@@ -682,9 +682,7 @@ static void what_was_spoken_is_offered_once(void **state)
 		    .pt = 111 },
 		  "{'codec':{'mask':['all'],'transcode':['opus']}}",
 		  "111 opus/48000/2" },
-		{ { .name = "pcma", .rate = 8000, .channels = 1, .pt = 8 },
-		  "{}",
-		  "8 PCMA/8000" },
+		{ { 8, "pcma", 8000, 1, "" }, "{}", "8 PCMA/8000" },
 		/* another payload is another codec */
 		{ { .name = "AMR",
 		    .rate = 8000,
@@ -702,9 +700,7 @@ static void what_was_spoken_is_offered_once(void **state)
 		  "{}",
 		  "8 PCMA/8000, 98 AMR/8000 mode-set=7" },
 		/* and what nobody here has it cannot */
-		{ { .name = "EVS", .rate = 16000, .channels = 1, .pt = 98 },
-		  "{}",
-		  "8 PCMA/8000" },
+		{ { 98, "EVS", 16000, 1, "" }, "{}", "8 PCMA/8000" },
 	};
 	static struct made m;
 	struct sdp_format shown[SDP_FORMATS_MAX];
@@ -723,7 +719,7 @@ static void what_was_spoken_is_offered_once(void **state)
 static void bit_rates_go_with_their_codec(void **state)
 {
 	static struct made m;
-	struct codec_settled s;
+	struct codec_settled s = { .party = { &party[0], &party[1] } };
 	struct cr_err e;
 	struct line answer;
 
@@ -732,8 +728,8 @@ static void bit_rates_go_with_their_codec(void **state)
 	     "'transcode':['AMR-WB/16000/1/12650']}}");
 	line_of(&answer, "97 AMR-WB/16000");
 	assert_int_equal(codec_settle(&s, m.list, &answer.line, false, &e), 0);
-	assert_string_equal(s.party[0].side.mode, "7.40");
-	assert_string_equal(s.party[1].side.mode, "12.65");
+	assert_string_equal(s.party[0]->side.mode, "7.40");
+	assert_string_equal(s.party[1]->side.mode, "12.65");
 	assert_true(s.transcoded);
 	free(m.list);
 }
@@ -743,24 +739,27 @@ static void a_codecs_name_has_parts(void **state)
 	static const char *const wrong[] = { "", "/8000", "AMR/x",
 					     "AMR/8000/-1",
 					     "AMR/99999999999999" };
-	struct codec_spec s;
+	static struct codec_rule_item s;
+	const struct sdp_format *f = &s.codec.format;
 	struct cr_err e;
 
-	assert_int_equal(codec_spec_read(&s,
-					 "AMR/8000/1/12200/40/mode-set--7;"
-					 "octet-align--1/CMR-interval--500",
-					 &e),
-			 0);
-	assert_string_equal(s.name, "AMR");
-	assert_int_equal(s.rate, 8000);
-	assert_int_equal(s.channels, 1);
-	assert_int_equal(s.bit_rate, 12200);
-	assert_int_equal(s.ptime, 40);
-	assert_string_equal(s.fmtp, "mode-set=7;octet-align=1");
-	assert_int_equal(codec_spec_read(&s, "PCMU", &e), 0);
-	assert_int_equal(s.rate, 0);
+	assert_int_equal(
+		codec_rule_item_read(&s,
+				     "AMR/8000/1/12200/40/mode-set--7;"
+				     "octet-align--1/CMR-interval--500",
+				     &e),
+		0);
+	assert_string_equal(f->name, "AMR");
+	assert_int_equal(f->rate, 8000);
+	assert_int_equal(f->channels, 1);
+	assert_int_equal(s.codec.bit_rate, 12200);
+	assert_int_equal(s.codec.ptime, 40);
+	assert_string_equal(f->fmtp, "mode-set=7;octet-align=1");
+	assert_int_equal(codec_rule_item_read(&s, "PCMU", &e), 0);
+	assert_int_equal(f->rate, 0);
 	for (unsigned i = 0; i < 5; i++) {
-		assert_int_equal(codec_spec_read(&s, wrong[i], &e), -EINVAL);
+		assert_int_equal(codec_rule_item_read(&s, wrong[i], &e),
+				 -EINVAL);
 		assert_non_null(strstr(e.text, "as in AMR/8000"));
 	}
 }
@@ -771,10 +770,10 @@ static void hostile_formats_are_settled_soon(void **state)
 {
 	enum { FORMATS = SDP_FORMATS_MAX - 2, TIMES = 100, SECONDS = 40 };
 	static const struct codec_rules rules;
-	static const struct codec_spec spoken;
 	static char fmtp[2][FORMATS][SDP_FMTP_MAX + 1];
 	static struct sdp_format formats[2][FORMATS];
-	static struct codec_settled settled;
+	static struct codec_settled settled = { .party = { &party[0],
+							   &party[1] } };
 	static struct codec_offer offer;
 	struct codec_list *list;
 	const struct rlimit cpu = { SECONDS, SECONDS };
@@ -802,13 +801,13 @@ static void hostile_formats_are_settled_soon(void **state)
 	for (unsigned i = 0; i < TIMES; i++) {
 		offer.line = &line[0];
 		offer.rules = &rules;
-		offer.spoken = &spoken;
+		offer.spoken = NULL;
 		assert_int_equal(codec_offer_make(&offer, &list, &e), 0);
 		assert_int_equal(
 			codec_settle(&settled, list, &line[1], false, &e), 0);
 		free(list);
 	}
-	assert_int_equal(settled.speech[0].pt, formats[0][0].pt);
+	assert_int_equal(settled.speech[0]->pt, formats[0][0].pt);
 }
 
 int main(void)
