@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What each host may ask. */
+#define _GNU_SOURCE
 #include "loopback.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "ng/peers.h"
+#include "ng/listener_impl.h"
 
 static struct rate_limit *open_rate_limit(unsigned hosts)
 {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Requests that come again. */
+#define _GNU_SOURCE
 #include "loopback.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "ng/peers.h"
+#include "ng/listener_impl.h"
 
 static enum ng_replies_is ask(struct ng_replies *r, const char *from,
 			      const char *cookie, cr_ns now, const char *is)
