@@ -23,6 +23,7 @@
 #include "base/cache.h"
 #include "base/rcu.h"
 #include "cr/error.h"
+#include "media/state_memory.h"
 #include "media/wheel.h"
 #include "rtp/learn.h"
 #include "rtp/payload_types.h"
@@ -99,6 +100,9 @@ struct endpoint_cfg {
 	unsigned receiver; /**< which one it is with (media/rx.h)     */
 	struct learn_terms terms;
 	cr_ns first_poll; /**< when endpoint_poll() is called first; 0: never */
+	/** Where a new process finds what it has counted, as learn_counts(),
+	 * and its RTCP; NULL: nowhere. */
+	struct state_stream *state;
 };
 
 /** The parts that wait for a time: the endpoint itself (RTCP), and the receive

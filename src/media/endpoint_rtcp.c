@@ -29,7 +29,23 @@ static void count_rtcp(atomic_ullong *counter, unsigned long long n)
 	atomic_store_explicit(counter, old + n, memory_order_relaxed);
 }
 
+static void report_session(struct endpoint_rtcp *r);
+
 /* --- life --- */
+
+/* Begin as @session says, or go on from a process that has died. 0; or as
+ * rtcp_session_init(). */
+static int begin_session(struct state_rtcp *kept, const uint64_t random[2],
+			 struct rtcp_session_config *session, cr_ns now)
+{
+	session->cname = kept->cname;
+	session->sent = &kept->stream;
+	if (kept->cname[0] && memchr(kept->cname, '\0', sizeof(kept->cname)) &&
+	    !rtcp_session_resume(&kept->session, session, now))
+		return 0;
+	rtcp_cname(random, kept->cname);
+	return rtcp_session_init(&kept->session, session, now);
+}
 
 int endpoint_rtcp_open(struct endpoint *ep, const struct endpoint_rtcp_cfg *cfg,
 		       cr_ns now, struct cr_err *e)
@@ -51,10 +67,8 @@ int endpoint_rtcp_open(struct endpoint *ep, const struct endpoint_rtcp_cfg *cfg,
 	r->report_at = CR_NEVER;
 	r->mux = cfg->mode == ENDPOINT_RTCP_MUX;
 	atomic_init(&r->agreed, r->mux);
-	rtcp_cname(cfg->random, r->cname);
-	session.cname = r->cname;
-	session.sent = &r->stream;
-	err = rtcp_session_init(&r->session, &session, now);
+	r->kept = ep->cfg.state ? &ep->cfg.state->rtcp : &r->own;
+	err = begin_session(r->kept, cfg->random, &session, now);
 	if (err) {
 		free(r);
 		return cr_fail(e, err,
@@ -67,7 +81,10 @@ int endpoint_rtcp_open(struct endpoint *ep, const struct endpoint_rtcp_cfg *cfg,
 	destination_init(&r->signalled);
 	ep->rtcp = r;
 	endpoint_rtcp_use(ep, &cfg->use);
-	ep->cfg.first_poll = rtcp_due(&r->session);
+	atomic_store_explicit(&r->ssrc, r->kept->session.cfg.ssrc,
+			      memory_order_relaxed);
+	report_session(r);
+	ep->cfg.first_poll = rtcp_due(&r->kept->session);
 	return 0;
 }
 
@@ -98,7 +115,7 @@ void endpoint_rtcp_use(struct endpoint *ep, const struct endpoint_rtcp_use *use)
 /* The receiver takes what was said of the stream. */
 static void take_use(struct endpoint_rtcp *r)
 {
-	struct rtcp_session *s = &r->session;
+	struct rtcp_session *s = &r->kept->session;
 	uint32_t in = atomic_load_explicit(&r->rate_in, memory_order_relaxed);
 	uint32_t out = atomic_load_explicit(&r->rate_out, memory_order_relaxed);
 	bool mux = atomic_load_explicit(&r->agreed, memory_order_relaxed);
@@ -111,14 +128,14 @@ static void take_use(struct endpoint_rtcp *r)
 		/* what came before came to the other port */
 		r->mux = mux;
 		for (unsigned i = 0; i < NPEERS; i++)
-			r->peer[i].from.ss_family = AF_UNSPEC;
+			r->kept->peer[i].from.ss_family = AF_UNSPEC;
 	}
 	/* its RTCP need not come from where it did once another place is
 	 * signalled */
 	if (destination_changed(&r->signalled, r->signalled_version)) {
 		r->signalled_version =
 			destination_read(&r->signalled, &signalled);
-		r->peer[PARTY].from.ss_family = AF_UNSPEC;
+		r->kept->peer[PARTY].from.ss_family = AF_UNSPEC;
 	}
 }
 
@@ -143,7 +160,7 @@ void endpoint_rtcp_mux(struct endpoint *ep, bool agreed)
 
 struct rtcp_sent *endpoint_rtcp_sent(const struct endpoint *ep)
 {
-	return ep->rtcp ? &ep->rtcp->stream : NULL;
+	return ep->rtcp ? &ep->rtcp->kept->stream : NULL;
 }
 
 /* --- what is told --- */
@@ -156,7 +173,7 @@ static cr_ns of_ticks(uint64_t ticks, uint32_t rate)
 /* The receiver, or who has the endpoint after it. */
 static void report_session(struct endpoint_rtcp *r)
 {
-	const struct rtcp_session *s = &r->session;
+	const struct rtcp_session *s = &r->kept->session;
 	struct endpoint_rtcp_info info = {
 		.heard = s->heard.source.started,
 		.ssrc = s->heard.ssrc,
@@ -165,13 +182,13 @@ static void report_session(struct endpoint_rtcp *r)
 		.jitter = reception_jitter(&s->heard),
 		.packets_in = s->packets_in,
 		.octets_in = s->octets_in,
-		.packets_out = r->sent,
-		.foreign = r->foreign,
+		.packets_out = r->kept->sent,
+		.foreign = r->kept->foreign,
 		.byes = s->byes,
-		.unsent = r->unsent,
+		.unsent = r->kept->unsent,
 	};
-	const struct feedback *f = &r->session.far;
-	uint32_t rate = r->session.cfg.rate_out;
+	const struct feedback *f = &r->kept->session.far;
+	uint32_t rate = r->kept->session.cfg.rate_out;
 
 	for (unsigned i = 0; i < RTCP_NREASONS; i++)
 		info.refused += s->refused[i];
@@ -268,7 +285,7 @@ static bool destination_to(struct endpoint *ep, unsigned i,
 			   struct sockaddr_storage *to, int *fd)
 {
 	const struct endpoint_rtcp *r = ep->rtcp;
-	const struct endpoint_rtcp_peer *peer = &r->peer[i];
+	const struct state_rtcp_peer *peer = &r->kept->peer[i];
 	struct sockaddr_storage rtp;
 	bool known = peer->from.ss_family && is_host_of(ep, i, &peer->from);
 
@@ -296,14 +313,14 @@ static bool destination_to(struct endpoint *ep, unsigned i,
 static void sum_up_reports(struct endpoint_rtcp *r,
 			   const struct feedback *before)
 {
-	const struct feedback *f = &r->session.far;
+	const struct feedback *f = &r->kept->session.far;
 
 	if (!r->sums || f->reports == before->reports)
 		return;
 	count_rtcp(&r->sums->reports, f->reports - before->reports);
 	count_rtcp(&r->sums->lost_256, f->fraction.sum - before->fraction.sum);
 	histogram_add(&r->sums->jitter,
-		      of_ticks(f->jitter.last, r->session.cfg.rate_out));
+		      of_ticks(f->jitter.last, r->kept->session.cfg.rate_out));
 	if (f->rtt.n != before->rtt.n)
 		histogram_add(&r->sums->round_trip, (cr_ns)f->rtt.last);
 }
@@ -321,16 +338,16 @@ enum endpoint_rtcp_result endpoint_rtcp_packet(struct endpoint *ep,
 	while (i < NPEERS && !is_host_of(ep, i, in->from))
 		i++;
 	if (i == NPEERS) {
-		r->foreign++;
+		r->kept->foreign++;
 		return ENDPOINT_RTCP_FOREIGN;
 	}
 	take_use(r);
-	before = r->session.far;
-	if (rtcp_heard(&r->session, in->data, in->bytes, in->arrival))
+	before = r->kept->session.far;
+	if (rtcp_heard(&r->kept->session, in->data, in->bytes, in->arrival))
 		return ENDPOINT_RTCP_REFUSED;
 	sum_up_reports(r, &before);
-	r->peer[i].from = *in->from;
-	r->peer[i].mux = mux;
+	r->kept->peer[i].from = *in->from;
+	r->kept->peer[i].mux = mux;
 	return ENDPOINT_RTCP_HEARD;
 }
 
@@ -341,10 +358,10 @@ static void send_rtcp_to(struct endpoint_rtcp *r, int fd, const uint8_t *data,
 {
 	if (sendto(fd, data, n, MSG_DONTWAIT, (const struct sockaddr *)to,
 		   address_length(to)) < 0) {
-		r->unsent++;
+		r->kept->unsent++;
 		return;
 	}
-	r->sent++;
+	r->kept->sent++;
 	if (r->sums)
 		count_rtcp(&r->sums->sent, 1);
 }
@@ -379,18 +396,18 @@ cr_ns endpoint_rtcp_poll(struct endpoint *ep, cr_ns now)
 
 	if (now >= r->report_at)
 		report_session(r);
-	if (now < rtcp_due(&r->session))
-		return cr_ns_min(rtcp_due(&r->session), r->report_at);
+	if (now < rtcp_due(&r->kept->session))
+		return cr_ns_min(rtcp_due(&r->kept->session), r->report_at);
 	take_use(r);
 	find_destinations(ep, &d);
 	if (!d.n)
 		return cr_ns_min(now + NOBODY, r->report_at);
-	send_to_peers(
-		r, &d, data,
-		rtcp_build(&r->session, data, now, clock_read(CLOCK_REALTIME)));
+	send_to_peers(r, &d, data,
+		      rtcp_build(&r->kept->session, data, now,
+				 clock_read(CLOCK_REALTIME)));
 	if (r->report_at == CR_NEVER)
 		endpoint_rtcp_news(ep, now);
-	return cr_ns_min(rtcp_due(&r->session), r->report_at);
+	return cr_ns_min(rtcp_due(&r->kept->session), r->report_at);
 }
 
 void endpoint_rtcp_bye(struct endpoint *ep, cr_ns now)
@@ -405,6 +422,6 @@ void endpoint_rtcp_bye(struct endpoint *ep, cr_ns now)
 	take_use(r);
 	find_destinations(ep, &d);
 	send_to_peers(r, &d, data,
-		      rtcp_bye(&r->session, data, now,
+		      rtcp_bye(&r->kept->session, data, now,
 			       clock_read(CLOCK_REALTIME), NULL));
 }

@@ -96,22 +96,14 @@ struct endpoint_rtcp_info {
 };
 
 struct endpoint_rtcp {
-	struct rtcp_session session; /* first: one line per packet */
-
+	struct state_rtcp *kept; /**< in state memory, or @own; constant */
+	cr_ns report_at; /**< what is told then; CR_NEVER: nothing new */
 	struct endpoint_rtcp_cfg cfg;
-	char cname[RTCP_CNAME_BYTES];
-	/** The last source of RTCP of the party, and of the listener. */
-	struct endpoint_rtcp_peer {
-		struct sockaddr_storage from; /**< no family: from nowhere */
-		bool mux;
-	} peer[2];
 	bool mux;		      /**< it was agreed */
 	struct destination signalled; /**< of the party's RTCP, by signalling */
 	unsigned signalled_version;   /**< of it, that is gone by             */
 	struct endpoint_rtcp_sums *sums;
-	uint32_t drops;	 /**< of its port, counted so far        */
-	cr_ns report_at; /**< what is told then; CR_NEVER: nothing new */
-	uint64_t foreign, sent, unsent;
+	uint32_t drops; /**< of its port, counted so far        */
 
 	/** What is told; under the lock. */
 	pthread_mutex_t lock;
@@ -123,7 +115,7 @@ struct endpoint_rtcp {
 	atomic_uint ssrc, rate_in, rate_out;
 	atomic_bool agreed; /**< what mux is to be */
 
-	_Alignas(CACHE_LINE) struct rtcp_sent stream; /**< the worker's */
+	struct state_rtcp own;
 };
 
 /** Give @ep RTCP, before its receiver knows it. 0, -ENOMEM or -EINVAL (what
@@ -163,10 +155,10 @@ static inline void endpoint_rtcp_passed_on(struct endpoint *ep,
 
 	if (atomic_load_explicit(&r->ssrc, memory_order_relaxed) != p->ssrc) {
 		atomic_store_explicit(&r->ssrc, p->ssrc, memory_order_relaxed);
-		atomic_store_explicit(&r->stream.total, 0,
+		atomic_store_explicit(&r->kept->stream.total, 0,
 				      memory_order_relaxed);
 	}
-	rtcp_sent_rtp(&r->stream, (uint32_t)p->payload_bytes, p->ts, now);
+	rtcp_sent_rtp(&r->kept->stream, (uint32_t)p->payload_bytes, p->ts, now);
 }
 
 /** Let what is new of @ep be told in a second or so. */
@@ -179,7 +171,7 @@ static inline void endpoint_rtcp_rtp(struct endpoint *ep,
 {
 	struct endpoint_rtcp *r = ep->rtcp;
 
-	(void)rtcp_heard_rtp(&r->session, p, timed, now);
+	(void)rtcp_heard_rtp(&r->kept->session, p, timed, now);
 	if (r->report_at == CR_NEVER)
 		endpoint_rtcp_news(ep, now);
 }

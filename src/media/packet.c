@@ -27,13 +27,15 @@ static void note_heard(struct stream *s, const struct endpoint *endpoint,
 		       const struct learn_arrival *p)
 {
 	struct state_heard heard = { .ssrc = p->ssrc, .seq = p->seq };
+	struct state_stream *state =
+		endpoint ? endpoint->cfg.state : s->out.state;
 
-	if (!s->out.state)
+	if (!state)
 		return;
 	if (endpoint)
 		heard.terms = endpoint->terms_taken;
 	memcpy(heard.address, p->from, address_length(p->from));
-	state_put_heard(s->out.state, &heard);
+	state_put_heard(state, &heard);
 }
 
 /* The address signalling has told, else the first one that sends. */
@@ -73,20 +75,20 @@ static struct kind packet_kind_of(struct transcoder *c, uint8_t pt)
 /* Is it new, by its sequence number? Counts it if not. */
 static bool is_packet_in_order(struct transcoder *c, uint16_t seq)
 {
-	switch (rtp_source_update(&c->stream->seen, seq)) {
+	switch (rtp_source_update(&c->stream->account->seen, seq)) {
 	case RTP_RESTART:
 		c->restart = true;
 		return true;
 	case RTP_NEW:
 		return true;
 	case RTP_DUPLICATE:
-		counter_add(&c->stream->count.duplicates, 1);
+		counter_add(&c->stream->account->count.duplicates, 1);
 		return false;
 	case RTP_REORDERED:
-		counter_add(&c->stream->count.reordered, 1);
+		counter_add(&c->stream->account->count.reordered, 1);
 		return false;
 	case RTP_OUT_OF_RANGE:
-		counter_add(&c->stream->count.seq_jumps, 1);
+		counter_add(&c->stream->account->count.seq_jumps, 1);
 		return false;
 	}
 	return false;
@@ -133,7 +135,7 @@ static void check_contract(struct transcoder *c)
 	transcoder_take_terms(c, &c->release, &c->terms_taken);
 	before = c->release.violations;
 	(void)release_arrival(&c->release, c->last_arrival);
-	counter_add(&c->stream->count.violations,
+	counter_add(&c->stream->account->count.violations,
 		    c->release.violations - before);
 }
 
@@ -144,23 +146,24 @@ static void count_frame(struct transcoder *c,
 
 	if (what == FRAME_RING_LOST || what == FRAME_RING_SILENCE ||
 	    what == FRAME_RING_TICK) {
-		counter_add(&c->stream->count.synthesized, 1);
+		counter_add(&c->stream->account->count.synthesized, 1);
 	} else {
-		counter_add(&c->stream->count.packets_in, 1);
-		counter_add(&c->stream->count.octets_in, f->meta.bytes);
+		counter_add(&c->stream->account->count.packets_in, 1);
+		counter_add(&c->stream->account->count.octets_in,
+			    f->meta.bytes);
 	}
 	if (__builtin_expect(what == FRAME_RING_SPEECH && !f->meta.waited &&
 				     !f->lost,
 			     1))
 		return;
-	counter_add(&c->stream->count.buffered_ns, f->meta.waited);
-	counter_add(&c->stream->count.jitter_missed, f->lost);
+	counter_add(&c->stream->account->count.buffered_ns, f->meta.waited);
+	counter_add(&c->stream->account->count.jitter_missed, f->lost);
 	if (what == FRAME_RING_SILENCE)
-		counter_add(&c->stream->count.silences, 1);
+		counter_add(&c->stream->account->count.silences, 1);
 	else if (what == FRAME_RING_EVENT)
-		counter_add(&c->stream->count.events, 1);
+		counter_add(&c->stream->account->count.events, 1);
 	else if (what == FRAME_RING_NOISE)
-		counter_add(&c->stream->count.cn_in, 1);
+		counter_add(&c->stream->account->count.cn_in, 1);
 }
 
 /* How much a listener would miss it. Frames that must be kept are not rated. */
@@ -215,7 +218,7 @@ void packet_push_frame(void *transcoder, const struct receive_stage_frame *f)
 		memcpy(frame, f->payload, meta.bytes);
 	count_frame(c, f);
 	if (frame_ring_push(c->ring, &meta, &lost)) {
-		counter_add(&c->stream->count.overwritten, 1);
+		counter_add(&c->stream->account->count.overwritten, 1);
 		trace_overwritten(c->trace, c, &lost);
 	}
 	c->pushed = true;
@@ -275,20 +278,20 @@ static void let_in(struct transcoder *c, struct receive_stage *f,
 	transcoder_take_receive_stage(c, f);
 	/* a jitter buffer sorts by itself: only counted here */
 	if (receive_stage_buffers(f))
-		(void)rtp_source_update(&c->stream->seen, p->seq);
+		(void)rtp_source_update(&c->stream->account->seen, p->seq);
 	else if (!is_packet_in_order(c, p->seq))
 		return;
 	in.restart = c->restart;
 	c->restart = false;
 	why = receive_stage_packet(f, &in);
 	if (why == JITTER_LATE)
-		counter_add(&c->stream->count.late_in, 1);
+		counter_add(&c->stream->account->count.late_in, 1);
 	else if (why == JITTER_DUPLICATE)
-		counter_add(&c->stream->count.duplicates, 1);
+		counter_add(&c->stream->account->count.duplicates, 1);
 	else if (why == JITTER_OUT_OF_RANGE)
-		counter_add(&c->stream->count.seq_jumps, 1);
+		counter_add(&c->stream->account->count.seq_jumps, 1);
 	else if (why == JITTER_TOO_BIG)
-		counter_add(&c->stream->count.too_big, 1);
+		counter_add(&c->stream->account->count.too_big, 1);
 	endpoint_wait(c->stream->cfg.in_endpoint, ENDPOINT_RECEIVE_STAGE,
 		      receive_stage_due(f));
 }
@@ -309,8 +312,8 @@ static struct transcoder *take_frame_of(struct packet_path *path,
 	struct receive_stage *f = transcoder_receive_stage(c);
 
 	if (!fits_frame(c, p, k)) {
-		counter_add(k.known ? &c->stream->count.too_big
-				    : &c->stream->count.wrong_pt,
+		counter_add(k.known ? &c->stream->account->count.too_big
+				    : &c->stream->account->count.wrong_pt,
 			    1);
 		return NULL;
 	}
@@ -331,7 +334,7 @@ static struct transcoder *take_shared(struct packet_path *path,
 	transcoder_fetch_for_packet(c);
 	stream_fetch(c->stream);
 	if (!from_source(c, in->from)) {
-		counter_add(&c->stream->count.wrong_source, 1);
+		counter_add(&c->stream->account->count.wrong_source, 1);
 		return NULL;
 	}
 	return take_frame_of(path, c, p, packet_kind_of(c, p->pt), in->arrival);
@@ -367,7 +370,7 @@ static struct transcoder *take_accepted(struct packet_path *path,
 		return NULL;
 	}
 	if (fresh) {
-		rtp_source_again(&s->seen);
+		rtp_source_again(&s->account->seen);
 		c->restart = true;
 	}
 	return take_frame_of(path, c, t->rtp, k, t->in->arrival);
@@ -405,7 +408,7 @@ static struct transcoder *take_at_endpoint(struct packet_path *path,
 		return NULL;
 	}
 	if (!learn_accepts(heard)) {
-		count_refused(&s->count, heard, arrival.valid);
+		count_refused(&s->account->count, heard, arrival.valid);
 		return NULL;
 	}
 	/* the packet that shows another sender may not be taken */
@@ -413,7 +416,7 @@ static struct transcoder *take_at_endpoint(struct packet_path *path,
 	if (__builtin_expect(heard != LEARN_ACCEPTED, 0))
 		note_heard(s, endpoint, &arrival);
 	if (!endpoint_paces(endpoint, in->read)) {
-		counter_add(&s->count.surplus, 1);
+		counter_add(&s->account->count.surplus, 1);
 		return NULL;
 	}
 	if (relayed)
@@ -427,7 +430,7 @@ static struct transcoder *take_at_endpoint(struct packet_path *path,
 	if (k.known)
 		relay_pass(path->relays, endpoint, &t, fresh);
 	else
-		counter_add(&s->count.wrong_pt, 1);
+		counter_add(&s->account->count.wrong_pt, 1);
 	return NULL;
 }
 

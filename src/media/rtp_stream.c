@@ -54,7 +54,7 @@ static bool needs_transcoder(const struct relay_packet *t)
  * is at rest. */
 static bool may_begin_relay(const struct relay_packet *t)
 {
-	const struct rtp_source *seen = &t->stream->seen;
+	const struct rtp_source *seen = &t->stream->account->seen;
 
 	return t->types->clock[t->rtp->pt] &&
 	       (!seen->started ||
@@ -163,8 +163,9 @@ static void follow_transcoder(const struct relay_packet *t, bool fresh)
 		.frame = transcoder_period(c),
 	};
 
-	number_packet(t, follow_number(p->seq, (uint16_t)s->seen.ext, fresh),
-		      &step);
+	number_packet(
+		t, follow_number(p->seq, (uint16_t)s->account->seen.ext, fresh),
+		&step);
 }
 
 /* The endpoint has accepted the packet: the mode is relay from now on. @fresh:
@@ -237,7 +238,7 @@ bool relay_end(struct relay_burst *out, const struct relay_packet *t,
 	struct stream *s = t->stream;
 	struct transcoder *c = stream_transcoder(s);
 
-	if (!fresh && rtp_source_has_passed(&s->seen, t->rtp->seq))
+	if (!fresh && rtp_source_has_passed(&s->account->seen, t->rtp->seq))
 		return false;
 	relay_flush(out);
 	if (s->out.at)
@@ -366,6 +367,7 @@ struct stream *stream_new(const struct stream_cfg *cfg,
 		return NULL;
 	memset(s, 0, sizeof(*s));
 	s->cfg = *cfg;
+	s->account = &s->own_account;
 	s->out_endpoint = cfg->out_endpoint;
 	s->out.fd = from ? from->cfg.fd : -1;
 	s->out.destination = cfg->out_endpoint ? &cfg->out_endpoint->to : NULL;
@@ -585,22 +587,22 @@ void relay_pass(struct relay_burst *out, struct endpoint *endpoint,
 	else if (fresh)
 		renumber_relay(t);
 	if (fresh)
-		rtp_source_again(&s->seen);
-	(void)rtp_source_update(&s->seen, p->seq);
+		rtp_source_again(&s->account->seen);
+	(void)rtp_source_update(&s->account->seen, p->seq);
 	if (endpoint->rtcp) /* has its timestamp the clock that RTCP has? */
 		endpoint_rtcp_rtp(endpoint, p,
 				  clock[p->pt] &&
 					  clock[p->pt] == clock[t->types->in],
 				  now);
-	counter_add(&s->count.packets_in, 1);
-	counter_add(&s->count.octets_in, p->payload_bytes);
-	counter_add(&s->count.relayed, 1);
+	counter_add(&s->account->count.packets_in, 1);
+	counter_add(&s->account->count.octets_in, p->payload_bytes);
+	counter_add(&s->account->count.relayed, 1);
 	if (!clock[p->pt])
-		counter_add(&s->count.relayed_other, 1);
+		counter_add(&s->account->count.relayed_other, 1);
 	if (stream_out_look(&s->out))
 		resume_relay(s, p);
 	if (!s->out.to.ss_family) {
-		stream_out_refuse(&s->out, &s->count);
+		stream_out_refuse(&s->out, &s->account->count);
 		return;
 	}
 	to = make_outgoing(t);
@@ -615,7 +617,8 @@ void relay_flush(struct relay_burst *out)
 		return;
 	burst_send(&out->burst);
 	for (unsigned i = 0; i < out->burst.count; i++) {
-		struct stream_counters *count = &out->unsent[i].stream->count;
+		struct stream_counters *count =
+			&out->unsent[i].stream->account->count;
 
 		if (out->burst.packet[i].failed) {
 			counter_add(&count->send_failed, 1);

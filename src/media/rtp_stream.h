@@ -111,19 +111,6 @@ static inline enum frame_ring_what aux_what(struct aux_types t, uint8_t pt)
 						     : FRAME_RING_SPEECH;
 }
 
-/* --- counters --- */
-
-struct stream_counters {
-#define CALL_MEMBER(name, ...) atomic_ullong name;
-	_Alignas(CACHE_LINE) struct {
-		STREAM_RX_COUNTERS(CALL_MEMBER)
-	};
-	_Alignas(CACHE_LINE) struct {
-		STREAM_WORKER_COUNTERS(CALL_MEMBER)
-	};
-#undef CALL_MEMBER
-};
-
 /* --- what is sent --- */
 
 /** A multiple of all RTP clocks, Hz. */
@@ -309,6 +296,9 @@ struct stream {
 
 	/* what every packet needs */
 	_Alignas(CACHE_LINE) struct endpoint *out_endpoint; /**< constant */
+	/** Where it counts: in its slot of state memory, or in itself. Constant
+	 * once anybody sees the stream. */
+	struct stream_account *account;
 	/** The types that a relay passes on; NULL: it has never relayed.
 	 * Control's, read by rx in a read-side critical section. */
 	_Atomic(struct relay_types *) types;
@@ -325,11 +315,10 @@ struct stream {
 	/** SSRC of what a relay sent last, above 2^32; 0: nothing. Others look.
 	 */
 	_Atomic uint64_t sent_ssrc;
-	struct rtp_source seen;
 
 	/* rx or worker, by the mode */
 	_Alignas(CACHE_LINE) struct stream_out out;
-	struct stream_counters count; /**< its second part, too */
+	struct stream_account own_account;
 };
 
 /** NULL: out of memory. With @types, which are its own then, it is a relay, of
@@ -395,7 +384,8 @@ static inline void stream_fetch(const struct stream *s)
 	cache_fetch(&s->out_endpoint,
 		    offsetof(struct stream, out) -
 			    offsetof(struct stream, out_endpoint));
-	cache_fetch(&s->count.packets_in, sizeof(s->count.packets_in));
+	cache_fetch(&s->account->seen, CACHE_LINE);
+	cache_fetch(&s->account->count.packets_in, CACHE_LINE);
 }
 
 /** The rest, if its mode is relay. */
@@ -403,7 +393,8 @@ static inline void stream_fetch_relay(const struct stream *s)
 {
 	cache_fetch(&s->out, offsetof(struct stream_out, to) +
 				     sizeof(struct sockaddr_in6));
-	cache_fetch(&s->count.packets_out, sizeof(s->count.packets_out) * 2);
+	cache_fetch(&s->account->count.packets_out,
+		    sizeof(s->account->count.packets_out) * 2);
 }
 
 /* --- packets: a receiver, in a read-side critical section that it leaves after

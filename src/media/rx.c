@@ -212,7 +212,7 @@ static void count_endpoint_drops(struct endpoint *endpoint, uint32_t drops)
 {
 	struct stream *s = endpoint_stream(endpoint);
 
-	count_drops(s ? &s->count.port_drops : &endpoint->port_drops,
+	count_drops(s ? &s->account->count.port_drops : &endpoint->port_drops,
 		    &endpoint->drops, drops);
 }
 
@@ -586,7 +586,7 @@ void rx_count_rest(struct endpoint *ep)
 {
 	struct stream *s = endpoint_stream(ep);
 
-	counter_add(s ? &s->count.unread : &ep->unread,
+	counter_add(s ? &s->account->count.unread : &ep->unread,
 		    udp_socket_end(ep->cfg.fd));
 	count_endpoint_drops(ep, udp_socket_drops(ep->cfg.fd));
 }

@@ -14,17 +14,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/** Says whose memory it is, and the version of struct state_slot. */
-static const char STATE_MAGIC[16] = "codec-runner 01";
+/* Whose memory it is; behind it is layout(). */
+static const char STATE_MAGIC[16] = "codec-runner 02";
 
 enum { STATE_SLOTS = 32768, STATE_HEAD = 4096, STATE_GROWTH = 64 };
 
 struct state_memory {
 	int fd;
 	unsigned char *at;
-	unsigned n;		 /* slots that the file has */
-	bool taken[STATE_SLOTS]; /* by this process */
-	unsigned next;		 /* where to look for a free one */
+	unsigned n;			   /* slots that the file has */
+	atomic_uchar holders[STATE_SLOTS]; /* 0: it is free */
+	unsigned next;			   /* where to look for a free one */
 };
 
 #define MAP_BYTES (STATE_HEAD + (size_t)STATE_SLOTS * sizeof(struct state_slot))
@@ -144,6 +144,17 @@ bool state_get_text(const struct state_slot *slot, char *out)
 
 /* --- the memory --- */
 
+/* Of what is in a slot: another program may count other things. */
+static uint64_t layout(void)
+{
+#define COUNTER_NAME(name, ...) #name " "
+	static const char names[] =
+		STREAM_COUNTERS(COUNTER_NAME) LEARN_COUNTERS(COUNTER_NAME);
+#undef COUNTER_NAME
+
+	return check_text(sizeof(struct state_slot), names, sizeof(names));
+}
+
 static struct state_memory *map_memory(int fd, unsigned n, struct cr_err *e)
 {
 	struct state_memory *m = calloc(1, sizeof(*m));
@@ -175,8 +186,10 @@ struct state_memory *state_memory_new(struct cr_err *e)
 		return NULL;
 	}
 	m = map_memory(fd, 0, e);
-	if (m)
+	if (m) {
 		memcpy(m->at, STATE_MAGIC, sizeof(STATE_MAGIC));
+		*(uint64_t *)(void *)(m->at + sizeof(STATE_MAGIC)) = layout();
+	}
 	return m;
 }
 
@@ -195,7 +208,9 @@ struct state_memory *state_memory_adopt(int fd, struct cr_err *e)
 	}
 	bytes = (size_t)st.st_size - STATE_HEAD;
 	m = map_memory(fd, (unsigned)(bytes / sizeof(struct state_slot)), e);
-	if (!m || !memcmp(m->at, STATE_MAGIC, sizeof(STATE_MAGIC)))
+	if (!m ||
+	    (!memcmp(m->at, STATE_MAGIC, sizeof(STATE_MAGIC)) &&
+	     *(uint64_t *)(void *)(m->at + sizeof(STATE_MAGIC)) == layout()))
 		return m;
 	(void)cr_fail(e, -EINVAL,
 		      "the state of calls is of another version of "
@@ -218,6 +233,24 @@ int state_memory_fd(const struct state_memory *m)
 	return m->fd;
 }
 
+static atomic_uchar *holders_of(struct state_memory *m, const void *at)
+{
+	return &m->holders[(size_t)((const unsigned char *)at - m->at -
+				    STATE_HEAD) /
+			   sizeof(struct state_slot)];
+}
+
+/* What is left of a former one is not seen. */
+static struct state_slot *hold_free(struct state_memory *m, unsigned at)
+{
+	struct state_slot *slot = slot_of(m, at);
+
+	m->next = at + 1;
+	memset((void *)slot, 0, sizeof(*slot));
+	atomic_store_explicit(&m->holders[at], 1, memory_order_relaxed);
+	return slot;
+}
+
 struct state_slot *state_slot_take(struct state_memory *m)
 {
 	unsigned more = m->n + STATE_GROWTH;
@@ -225,20 +258,24 @@ struct state_slot *state_slot_take(struct state_memory *m)
 	for (unsigned i = 0; i < m->n; i++) {
 		unsigned at = (m->next + i) % m->n;
 
-		if (m->taken[at])
-			continue;
-		m->taken[at] = true;
-		m->next = at + 1;
-		return slot_of(m, at);
+		/* acquire, pairs with state_slot_give() */
+		if (!atomic_load_explicit(&m->holders[at],
+					  memory_order_acquire))
+			return hold_free(m, at);
 	}
 	if (more > STATE_SLOTS ||
 	    ftruncate(m->fd,
 		      (off_t)(STATE_HEAD + more * sizeof(struct state_slot))))
 		return NULL;
-	m->next = m->n;
 	m->n = more;
-	m->taken[m->next] = true;
-	return slot_of(m, m->next++);
+	return hold_free(m, more - STATE_GROWTH);
+}
+
+void state_slot_hold(struct state_memory *m, const void *at)
+{
+	if (at)
+		atomic_fetch_add_explicit(holders_of(m, at), 1,
+					  memory_order_relaxed);
 }
 
 void state_slot_end(struct state_slot *slot)
@@ -248,22 +285,17 @@ void state_slot_end(struct state_slot *slot)
 				      memory_order_seq_cst);
 }
 
-void state_slot_give(struct state_memory *m, struct state_slot *slot)
+void state_slot_give(struct state_memory *m, const void *at)
 {
-	size_t at;
-
-	if (!slot)
-		return;
-	at = (size_t)((unsigned char *)slot - m->at - STATE_HEAD) /
-	     sizeof(*slot);
-	memset((void *)slot, 0, sizeof(*slot));
-	m->taken[at] = false;
+	if (at) /* release, pairs with state_slot_take() */
+		atomic_fetch_sub_explicit(holders_of(m, at), 1,
+					  memory_order_release);
 }
 
 struct state_slot *state_slot_at(struct state_memory *m, unsigned i)
 {
 	if (i >= m->n)
 		return NULL;
-	m->taken[i] = true;
+	atomic_store_explicit(&m->holders[i], 1, memory_order_relaxed);
 	return slot_of(m, i);
 }

@@ -10,13 +10,18 @@
  *   sent       of each stream, its last packet: of the thread that sends
  *   heard      of each stream, who its party is: of its receiver
  *   working    of each stream, a worker is in a frame of it
+ *   account    of each stream, what it has counted, and
+ *   learned,   of the endpoint that hears it, what that has counted, and its
+ *   rtcp       RTCP: of the same threads
  *
- * Each record has two copies, a generation and a checksum, and is written
- * without a lock or a system call. What does not check is not used: a slot
- * without a text that checks is free, a record that does not check was never
- * written.
+ * The text and each record have two copies, a generation and a checksum, and
+ * are written without a lock or a system call. What does not check is not used:
+ * a slot without a text that checks is free, a record that does not check was
+ * never written. Counts have no checksum: they are where the threads count, a
+ * copy of none. Any value of theirs is one that may be.
  *
- * Text: control. Records: one thread each. Reading: while nobody writes.
+ * Text: control. Records and counts: one thread each. Reading records: while
+ * nobody writes.
  */
 #ifndef MEDIA_STATE_MEMORY_H
 #define MEDIA_STATE_MEMORY_H
@@ -28,6 +33,11 @@
 
 #include "base/cache.h"
 #include "cr/error.h"
+#include "media/counters.h"
+#include "observe/histogram.h"
+#include "rtp/learn.h"
+#include "rtp/rtcp_session.h"
+#include "rtp/rtp.h"
 
 /** The longest text of a slot, octets. */
 #define STATE_TEXT_MAX 7936u
@@ -66,12 +76,49 @@ struct state_heard_copy {
 	_Atomic uint64_t generation, check, word[STATE_HEARD_WORDS];
 };
 
-/** The hot part of a stream. Members of two writing threads share no cache
- * line. */
+struct stream_counters {
+#define CALL_MEMBER(name, ...) atomic_ullong name;
+	_Alignas(CACHE_LINE) struct {
+		STREAM_RX_COUNTERS(CALL_MEMBER)
+	};
+	_Alignas(CACHE_LINE) struct {
+		STREAM_WORKER_COUNTERS(CALL_MEMBER)
+	};
+#undef CALL_MEMBER
+};
+
+/** What a stream has counted. Zero: nothing. */
+struct stream_account {
+	_Alignas(CACHE_LINE) struct rtp_source seen; /**< rx */
+	struct stream_counters count;
+	struct sketch delay; /**< worker: arrival to sending, of frames done */
+};
+
+/** The last source of RTCP of a party. */
+struct state_rtcp_peer {
+	struct sockaddr_storage from; /**< no family: from nowhere */
+	bool mux;
+};
+
+/** RTCP of an endpoint (media/endpoint_rtcp.h). */
+struct state_rtcp {
+	/** Its pointers are of the process that has written it. */
+	_Alignas(CACHE_LINE) struct rtcp_session session;
+	uint64_t foreign, sent, unsent;
+	struct state_rtcp_peer peer[2]; /**< the party, and the listener */
+	char cname[RTCP_CNAME_BYTES];	/**< "": it never began */
+	_Alignas(CACHE_LINE) struct rtcp_sent stream; /**< the worker's */
+};
+
+/** The hot part of a stream, and of the endpoint that it is heard at. Members
+ * of two writing threads share no cache line. */
 struct state_stream {
 	_Alignas(CACHE_LINE) struct state_sent_copy sent[2];
 	atomic_uint working; /**< 1: a worker is in a frame of it */
 	_Alignas(CACHE_LINE) struct state_heard_copy heard[2];
+	atomic_ullong learned[LEARN_NCOUNTERS]; /**< see learn_counts() */
+	struct stream_account account;
+	struct state_rtcp rtcp;
 };
 
 struct state_half {
@@ -161,15 +208,19 @@ struct state_memory *state_memory_adopt(int fd, struct cr_err *e);
 void state_memory_free(struct state_memory *m);
 int state_memory_fd(const struct state_memory *m);
 
-/** A free slot, empty; NULL: no memory, or STATE_SLOTS are in use. */
+/** A free slot, empty, with one holder; NULL: no memory, or STATE_SLOTS are in
+ * use. */
 struct state_slot *state_slot_take(struct state_memory *m);
-/** Nobody goes on with it: it has no text any more, but is not free. NULL is
- * fine. */
+/** The slot that @at is in has one holder more. NULL is fine, as for the next
+ * two. */
+void state_slot_hold(struct state_memory *m, const void *at);
+/** Nobody goes on with it: it has no text any more, but is not free. */
 void state_slot_end(struct state_slot *slot);
-/** Nobody writes to it any more: it is free. NULL is fine. */
-void state_slot_give(struct state_memory *m, struct state_slot *slot);
+/** A holder of the slot that @at is in does not write to it any more: without
+ * holders it is free. Any thread. */
+void state_slot_give(struct state_memory *m, const void *at);
 
-/** Slot @i, whatever is in it, which is taken then; NULL: there are fewer. */
+/** Slot @i, whatever is in it, with one holder then; NULL: there are fewer. */
 struct state_slot *state_slot_at(struct state_memory *m, unsigned i);
 
 #endif

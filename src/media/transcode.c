@@ -65,9 +65,9 @@ static void fetch_for_transcode(const struct transcoder *c)
 	cache_fetch(&s->out, sizeof(s->out));
 	cache_fetch(&s->out.destination->version,
 		    sizeof(s->out.destination->version));
-	cache_fetch(&s->count.done,
+	cache_fetch(&s->account->count.done,
 		    offsetof(struct stream_counters, delay_max_ns) +
-			    sizeof(s->count.delay_max_ns) -
+			    sizeof(s->account->count.delay_max_ns) -
 			    offsetof(struct stream_counters, done));
 }
 
@@ -123,9 +123,9 @@ static bool is_refused(const struct transcode *t, cr_ns time)
 
 	if (!quota_take(&c->quota, t->worker->quota_burst, c->meta.arrival,
 			time))
-		counter_add(&c->stream->count.excess, 1);
+		counter_add(&c->stream->account->count.excess, 1);
 	else if (!c->stream->out.to.ss_family) /* not heard yet, or on hold */
-		stream_out_refuse(&c->stream->out, &c->stream->count);
+		stream_out_refuse(&c->stream->out, &c->stream->account->count);
 	else
 		return false;
 	return true;
@@ -230,11 +230,11 @@ static void post_speech(void *arg, const struct pipeline_packet *p)
 	}
 	if (__builtin_expect(digits != NULL, 0) && digits_mute(digits, p->ts)) {
 		t->coded = clock_now();
-		counter_add(&c->stream->count.muted, 1);
+		counter_add(&c->stream->account->count.muted, 1);
 		return;
 	}
 	if (p->noise)
-		counter_add(&c->stream->count.cn_out, 1);
+		counter_add(&c->stream->account->count.cn_out, 1);
 	make_packet(t, p, pipeline_output_packet(c->pipeline));
 }
 
@@ -309,7 +309,7 @@ static void bridge_gap_before(struct transcode *t,
 		excuse_pauses(c, &gap);
 	if (__builtin_expect(!gap.packets, 1))
 		return;
-	counter_add(&c->stream->count.missing, gap.packets);
+	counter_add(&c->stream->account->count.missing, gap.packets);
 	lost = (struct pipeline_lost){
 		.ts = in->ts - gap.rtp_ticks,
 		.rtp_ticks = gap.rtp_ticks < most ? gap.rtp_ticks : most,
@@ -354,7 +354,7 @@ static void post_events(struct transcode *t,
 			    cr_ns_min(pipeline_output_packet(c->pipeline),
 				      EVENT_TIME));
 	}
-	counter_add(&c->stream->count.events_out, out->n);
+	counter_add(&c->stream->account->count.events_out, out->n);
 }
 
 static void pass_event(struct transcode *t, const struct pipeline_input *in)
@@ -460,7 +460,7 @@ static int transcode_frame(struct transcode *t, struct pipeline_input *in,
 	if (__builtin_expect(t->excess, 0) &&
 	    c->meta.what != FRAME_RING_EVENT &&
 	    c->meta.what != FRAME_RING_TICK) {
-		counter_add(&c->stream->count.excess, 1);
+		counter_add(&c->stream->account->count.excess, 1);
 		return 0;
 	}
 	switch ((enum frame_ring_what)c->meta.what) {
@@ -498,17 +498,18 @@ static void count_send_delay(struct transcode_worker *w,
 	cr_ns delay = done - job->arrival;
 
 	if (done > job->deadline)
-		counter_add(&c->stream->count.late, 1);
+		counter_add(&c->stream->account->count.late, 1);
 	if (delay > 0)
-		counter_add(&c->stream->count.delay_ns,
+		counter_add(&c->stream->account->count.delay_ns,
 			    (unsigned long long)delay);
-	if (delay > (cr_ns)atomic_load_explicit(&c->stream->count.delay_max_ns,
-						memory_order_relaxed))
-		atomic_store_explicit(&c->stream->count.delay_max_ns,
+	if (delay >
+	    (cr_ns)atomic_load_explicit(&c->stream->account->count.delay_max_ns,
+					memory_order_relaxed))
+		atomic_store_explicit(&c->stream->account->count.delay_max_ns,
 				      (unsigned long long)delay,
 				      memory_order_relaxed);
 	histogram_add(&w->delay, delay);
-	sketch_add(&c->delay, delay);
+	sketch_add(&c->stream->account->delay, delay);
 	if (unsent->speech)
 		arrivals_add(&c->arrivals, job->arrival - job->buffered_ns,
 			     job->rtp_ts, c->ts_step, c->period);
@@ -517,10 +518,10 @@ static void count_send_delay(struct transcode_worker *w,
 static void count_packets(struct transcoder *c,
 			  const struct transcode_unsent *unsent)
 {
-	counter_add(&c->stream->count.send_failed, unsent->failed);
-	counter_add(&c->stream->count.packets_out,
+	counter_add(&c->stream->account->count.send_failed, unsent->failed);
+	counter_add(&c->stream->account->count.packets_out,
 		    unsent->packets - unsent->failed);
-	counter_add(&c->stream->count.octets_out,
+	counter_add(&c->stream->account->count.octets_out,
 		    unsent->record.job.bytes_out - unsent->failed_octets);
 }
 
@@ -545,8 +546,8 @@ static void finish_unsent(struct transcode_worker *w,
 	struct transcoder *c = unsent->transcoder;
 	struct cr_trace_job *job = &unsent->record.job;
 
-	counter_add(&c->stream->count.codec_ns, job->codec_ns);
-	counter_add(&c->stream->count.busy_ns,
+	counter_add(&c->stream->account->count.codec_ns, job->codec_ns);
+	counter_add(&c->stream->account->count.busy_ns,
 		    job->codec_ns + (unsigned long long)sent->share);
 	job->sent = unsent->packets ? sent->at : 0;
 	count_packets(c, unsent);
@@ -561,15 +562,15 @@ static void finish_unsent(struct transcode_worker *w,
 			c->sent.at = job->sent;
 			c->sent.rtp_ts = job->rtp_ts;
 		}
-		counter_add(&c->stream->count.done, 1);
+		counter_add(&c->stream->account->count.done, 1);
 		if (unsent->speech && unsent->cost)
 			recent_put(&c->cost, unsent->cost + sent->cpu);
 		if (unsent->failed)
 			job->outcome = CR_OUT_SEND_FAILED;
 	} else {
 		counter_add(job->outcome == CR_OUT_BAD
-				    ? &c->stream->count.malformed
-				    : &c->stream->count.concealed,
+				    ? &c->stream->account->count.malformed
+				    : &c->stream->account->count.concealed,
 			    1);
 	}
 	trace_put(trace, &unsent->record);
@@ -641,7 +642,7 @@ static void pass_cmr(struct transcode_worker *w, struct transcoder *c)
 
 	if (cmr == PAYLOAD_NO_CMR)
 		return;
-	counter_add(&c->stream->count.cmr, 1);
+	counter_add(&c->stream->account->count.cmr, 1);
 	if (!pair)
 		return;
 	rcu_read_begin();
@@ -858,11 +859,12 @@ void transcode_run(struct transcode_worker *w, struct transcoder *c,
  * where that is sent: then the listener has something to fill it with. */
 static void count_shed(struct transcoder *c)
 {
-	counter_add(&c->stream->count.shed, 1);
-	counter_add(&c->stream->count.given_up, c->lt.core.task.give_up);
+	counter_add(&c->stream->account->count.shed, 1);
+	counter_add(&c->stream->account->count.given_up,
+		    c->lt.core.task.give_up);
 	if (!c->shed.pause)
 		return;
-	counter_add(&c->stream->count.pauses, 1);
+	counter_add(&c->stream->account->count.pauses, 1);
 	c->pauses = (uint16_t)(c->pauses + frame_is_numbered(c));
 	c->resting = true;
 	c->rested = 0;
@@ -892,11 +894,11 @@ void transcode_drop(struct trace_ring *trace, struct transcoder *c,
 
 	c->claimed_arrival = CR_NEVER;
 	if (why == CR_OUT_CANCELLED)
-		counter_add(&c->stream->count.cancelled, 1);
+		counter_add(&c->stream->account->count.cancelled, 1);
 	else if (why == CR_OUT_SHED)
 		count_shed(c);
 	else
-		counter_add(&c->stream->count.expired, 1);
+		counter_add(&c->stream->account->count.expired, 1);
 	trace_put(trace, &r);
 }
 
@@ -946,7 +948,7 @@ void transcode_rescue(struct transcode_worker *w, struct transcoder *stuck,
 	if (stuck) {
 		CR_ASSERT(w->turn.transcoder == stuck);
 		count_packets(stuck, &w->turn); /* what was sent early */
-		counter_add(&stuck->stream->count.cancelled, 1);
+		counter_add(&stuck->stream->account->count.cancelled, 1);
 		w->turn.record.job.outcome = CR_OUT_CANCELLED;
 		w->turn.record.job.end = clock_now();
 		trace_put(trace, &w->turn.record);

@@ -185,7 +185,7 @@ static void count_discarded(void *call)
 {
 	struct transcoder *c = call;
 
-	counter_add(&c->stream->count.overflowed, 1);
+	counter_add(&c->stream->account->count.overflowed, 1);
 }
 
 static int make_digits(struct digits **out, const struct stream_cfg *to,
@@ -495,7 +495,7 @@ void transcoder_count_rest(struct transcoder *c)
 	const struct receive_stage *f = transcoder_receive_stage(c);
 
 	if (f)
-		counter_add(&c->stream->count.overflowed,
+		counter_add(&c->stream->account->count.overflowed,
 			    receive_stage_waiting(f));
 }
 

@@ -325,7 +325,6 @@ struct transcoder {
 	} sent; /**< the last frame that was */
 
 	struct arrivals arrivals;
-	struct sketch delay; /**< from arrival to sending, of frames done */
 
 	struct recent cost; /**< of frames done, sending included, ns */
 

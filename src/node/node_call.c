@@ -274,8 +274,9 @@ static int have_endpoints(struct node_call *c, const struct call_spec *r,
 			node_endpoint_find(c->node, end->endpoint);
 
 		if (!ep)
-			err = node_endpoint_open(c->node, end, &names[i], &ep,
-						 e);
+			err = node_endpoint_open_kept(
+				c->node, end, &names[i],
+				c->slot ? &c->slot->stream[i] : NULL, &ep, e);
 		if (err)
 			break;
 		c->endpoint[i] = ep;

@@ -186,25 +186,22 @@ void node_opened_all(struct node *n, unsigned kept)
 	(void)close(next);
 }
 
-static int open_node_ports(struct node_endpoint *ep,
-			   const struct learn_terms *terms,
+static int open_node_ports(struct node_endpoint *ep, struct endpoint_cfg cfg,
 			   const struct endpoint_rtcp_cfg *rtcp,
 			   struct cr_err *e)
 {
-	struct endpoint_cfg cfg = {
-		.receiver = receivers_least(ep->node->receivers),
-		.terms = *terms,
-	};
 	int err = open_ports(ep, rtcp && rtcp->mode == ENDPOINT_RTCP_PORT, e);
 
 	if (err)
 		return err;
+	cfg.receiver = receivers_least(ep->node->receivers);
 	cfg.terms.may = ep->node->cfg.send_to;
 	cfg.terms.local = interface_is_local(&ep->interface->cfg);
 	cfg.fd = ep->ports.rtp;
 	ep->endpoint = endpoint_new(&cfg);
 	if (!ep->endpoint)
 		return cr_fail(e, -ENOMEM, "out of memory for an endpoint");
+	state_slot_hold(ep->node->cfg.state, cfg.state);
 	if (ep->node->restoring)
 		node_restore_heard(ep->node, ep->endpoint);
 	if (rtcp && rtcp->mode != ENDPOINT_RTCP_OFF) {
@@ -262,6 +259,8 @@ static void free_endpoint(struct node_endpoint *ep)
 	port_pair_close(ep->interface->ports, &ep->ports);
 	atomic_fetch_sub_explicit(&ep->node->endpoint_descriptors, had,
 				  memory_order_relaxed);
+	if (ep->endpoint)
+		state_slot_give(ep->node->cfg.state, ep->endpoint->cfg.state);
 	endpoint_free(ep->endpoint);
 	free(ep);
 }
@@ -274,7 +273,7 @@ static void free_endpoint_later(struct rcu_later *head)
 }
 
 int node_endpoint_new(struct node *n, struct interface *i,
-		      const struct learn_terms *terms,
+		      const struct endpoint_cfg *cfg,
 		      const struct endpoint_rtcp_cfg *rtcp,
 		      struct node_endpoint **out, struct cr_err *e)
 {
@@ -286,7 +285,7 @@ int node_endpoint_new(struct node *n, struct interface *i,
 	ep->node = n;
 	ep->interface = i;
 	ep->ports = (struct port_pair){ .rtp = -1, .rtcp = -1 };
-	err = open_node_ports(ep, terms, rtcp, e);
+	err = open_node_ports(ep, *cfg, rtcp, e);
 	if (!err)
 		*out = ep;
 	else if (ep->endpoint) /* its receiver may be at its timer */
@@ -544,9 +543,10 @@ static int check_endpoint(struct node *n, struct endpoint_spec *r,
 				  names, e);
 }
 
-int node_endpoint_open(struct node *n, const struct endpoint_spec *r,
-		       const struct end_names *names,
-		       struct node_endpoint **out, struct cr_err *e)
+int node_endpoint_open_kept(struct node *n, const struct endpoint_spec *r,
+			    const struct end_names *names,
+			    struct state_stream *state,
+			    struct node_endpoint **out, struct cr_err *e)
 {
 	/* its clocks and SSRC are its call's to say */
 	const struct endpoint_rtcp_cfg rtcp = {
@@ -555,15 +555,15 @@ int node_endpoint_open(struct node *n, const struct endpoint_spec *r,
 		.use = { node_random_ssrc(), RTP_CLOCK, RTP_CLOCK },
 	};
 	struct endpoint_spec spec = *r;
-	struct learn_terms terms;
+	struct endpoint_cfg cfg = { .state = state };
 	struct node_endpoint *ep;
 	struct interface *at;
 	int err = node_refuse_short(n, e);
 
 	if (!err)
-		err = check_endpoint(n, &spec, names, &terms, &at, e);
+		err = check_endpoint(n, &spec, names, &cfg.terms, &at, e);
 	if (!err)
-		err = node_endpoint_new(n, at, &terms, &rtcp, &ep, e);
+		err = node_endpoint_new(n, at, &cfg, &rtcp, &ep, e);
 	if (err)
 		return err;
 	ep->spec = spec;
@@ -573,6 +573,13 @@ int node_endpoint_open(struct node *n, const struct endpoint_spec *r,
 	RB_INSERT(node_endpoint_tree, &n->endpoints_by_id, ep);
 	*out = ep;
 	return 0;
+}
+
+int node_endpoint_open(struct node *n, const struct endpoint_spec *r,
+		       const struct end_names *names,
+		       struct node_endpoint **out, struct cr_err *e)
+{
+	return node_endpoint_open_kept(n, r, names, NULL, out, e);
 }
 
 struct node_endpoint *node_endpoint_find(struct node *n, uint32_t id)

@@ -60,13 +60,18 @@ bool codec_use_is_said(const struct codec_use *r);
  * here (NULL: none). 0; -EMFILE, -ENFILE, -EADDRINUSE (no descriptor or port;
  * some descriptors are kept for control), -ENOMEM, -errno, with @e. */
 int node_endpoint_new(struct node *n, struct interface *i,
-		      const struct learn_terms *terms,
+		      const struct endpoint_cfg *cfg,
 		      const struct endpoint_rtcp_cfg *rtcp,
 		      struct node_endpoint **out, struct cr_err *e);
 /** The same by @spec, and give it an id. Also -EINVAL (what @spec says). */
 int node_endpoint_open(struct node *n, const struct endpoint_spec *spec,
 		       const struct end_names *names,
 		       struct node_endpoint **out, struct cr_err *e);
+/** The same of a call, whose slot has @state of it; NULL: nobody keeps it. */
+int node_endpoint_open_kept(struct node *n, const struct endpoint_spec *spec,
+			    const struct end_names *names,
+			    struct state_stream *state,
+			    struct node_endpoint **out, struct cr_err *e);
 
 /** The call @c, or (NULL) a stream of call.start, has it from now on;
  * nobody else may have it. */

@@ -56,8 +56,9 @@ struct node_stream {
 	unsigned learned;  /**< of its recent costs, told to costs_learn() */
 	unsigned cmr_over; /**< modes that CMRs asked for beyond the capacity */
 	cr_ns started;
-	cr_ns started_utc;		/**< CLOCK_REALTIME */
-	cr_ns recorded;			/**< last, by then; 0: not yet */
+	cr_ns started_utc; /**< CLOCK_REALTIME */
+	cr_ns node_utc;	   /**< ... of the process that has begun it */
+	cr_ns recorded;	   /**< last, by then; 0: not yet */
 	struct node_top_sample was, is; /**< at n->top_at[]; zero: not yet */
 	/** Of its own (call.start); NULL: the shared port, or one of ... */
 	struct node_endpoint *in_endpoint;

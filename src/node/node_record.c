@@ -34,7 +34,7 @@ static void utc_text(cr_ns utc, char buf[RECORD_TIME_MAX])
 static void fill_heard(const struct node_stream *st, struct record_stream *out)
 {
 	const struct node_endpoint *in_endpoint = node_stream_in_endpoint(st);
-	const struct rtp_source *seen = &st->stream->seen;
+	const struct rtp_source *seen = &st->stream->account->seen;
 	const struct transcoder *c = node_stream_transcoder(st);
 	struct record_heard *to = &out->heard_is;
 	struct sockaddr_storage at = { .ss_family = AF_UNSPEC };
@@ -69,12 +69,10 @@ static void fill_heard(const struct node_stream *st, struct record_stream *out)
 static void fill_delay(const struct node_stream *st, struct record_stream *out)
 {
 	cr_ns max = (cr_ns)out->info.count.delay_max_ns;
-	const struct transcoder *c = node_stream_transcoder(st);
-	const struct sketch *s;
+	const struct sketch *s = &st->stream->account->delay;
 
-	if (!c)
+	if (!node_stream_transcoder(st))
 		return;
-	s = &c->delay;
 	out->delay = (struct record_delay){
 		.count = sketch_total(s),
 		.p50 = cr_ns_min(sketch_quantile(s, 500000), max),
@@ -194,7 +192,7 @@ static void describe_record(const struct node_stream *st,
 
 	out->call = out->stream[0].info.id;
 	(void)snprintf(out->id, sizeof(out->id), "%s-%" PRId64 "-%" PRIu32,
-		       n->cfg.name, n->started_utc / CR_MS, out->call);
+		       n->cfg.name, st->node_utc / CR_MS, out->call);
 	out->node = n->cfg.name;
 	if (st->call)
 		node_call_names(st->call, out);

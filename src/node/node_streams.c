@@ -175,10 +175,12 @@ static void set_start(struct node_stream *st)
 
 	st->started = clock_now();
 	st->started_utc = clock_read(CLOCK_REALTIME);
+	st->node_utc = st->node->started_utc;
 	if (!past)
 		return;
 	st->started -= cr_ns_max(st->started_utc - past->started_utc, 0);
 	st->started_utc = past->started_utc;
+	st->node_utc = past->node_utc;
 }
 
 /* Nobody sees its stream yet. */
@@ -303,7 +305,7 @@ void node_gone(void *arg, struct live_task *lt)
 void node_stream_counts(const struct node_stream *st,
 			struct node_stream_counts *out)
 {
-	const struct stream_counters *count = &st->stream->count;
+	const struct stream_counters *count = &st->stream->account->count;
 
 #define PUT(name, ...)                                                         \
 	out->name = atomic_load_explicit(&count->name, memory_order_relaxed);
@@ -503,8 +505,13 @@ static int open_in_endpoint(struct node_stream *st, struct stream_cfg *cfg,
 	/* as node_stream_start() has checked */
 	err = choose_interface(st->node, spec, &at, e);
 	if (!err)
-		err = node_endpoint_new(st->node, at, &cfg->hears, &rtcp,
-					&st->in_endpoint, e);
+		err = node_endpoint_new(
+			st->node, at,
+			&(struct endpoint_cfg){
+				.terms = cfg->hears,
+				.state = st->slot ? &st->slot->stream[0]
+						  : NULL },
+			&rtcp, &st->in_endpoint, e);
 	if (err) {
 		st->node->calls_refused++;
 		return err;

@@ -163,9 +163,10 @@ static void on_watch_tick(evutil_socket_t fd, short what, void *arg)
 		struct transcoder *c = node_stream_transcoder(st);
 
 		if (!st->ending && c)
-			recovery_task(n->recovery, &st->watch, &c->lt,
-				      frame_ring_waiting(c->ring),
-				      frames_ended(&st->stream->count));
+			recovery_task(
+				n->recovery, &st->watch, &c->lt,
+				frame_ring_waiting(c->ring),
+				frames_ended(&st->stream->account->count));
 	}
 }
 

@@ -70,7 +70,8 @@ void node_call_past(const struct node_stream *st, struct call_past *out)
 
 	*out = (struct call_past){ .id = st->id,
 				   .endpoint = in ? in->id : 0,
-				   .started_utc = st->started_utc };
+				   .started_utc = st->started_utc,
+				   .node_utc = st->node_utc };
 	stream_past(st, &out->stream[0]);
 	if (st->call)
 		stream_past(node_call_stream(st->call, 1), &out->stream[1]);
@@ -156,6 +157,7 @@ void node_keep_stream(const struct node *n, struct state_slot *slot, unsigned i,
 	if (!slot)
 		return;
 	s->out.state = &slot->stream[i];
+	s->account = &slot->stream[i].account;
 	if (!n->restoring)
 		return;
 	if (state_get_sent(s->out.state, &was) && was.at)
@@ -274,14 +276,19 @@ void node_restore_heard(const struct node *n, struct endpoint *endpoint)
 {
 	const unsigned i = n->restoring->ends - 1;
 	const unsigned terms = n->restoring->stream[i].terms;
+	unsigned long long count[LEARN_NCOUNTERS];
 	struct sockaddr_storage from;
 	struct state_heard was;
 
 	/* what is heard from now on is of these terms */
 	endpoint->terms_taken = terms;
 	atomic_store_explicit(&endpoint->version, terms, memory_order_relaxed);
+	for (unsigned k = 0; k < LEARN_NCOUNTERS; k++)
+		count[k] = atomic_load_explicit(
+			&endpoint->cfg.state->learned[k], memory_order_relaxed);
 	if (read_heard(n, i, &from, &was))
 		hear_again(endpoint, &from, &was);
+	learn_set_counts(&endpoint->learn, count);
 }
 
 unsigned node_restore_shared(struct node *n, int *fd, unsigned nfd)

@@ -45,6 +45,7 @@ struct stream_past {
 struct call_past {
 	uint32_t id, endpoint; /**< the first ones; endpoint 0: no name */
 	cr_ns started_utc;
+	cr_ns node_utc;	   /**< of the process that has begun it */
 	unsigned crashes;  /**< of a process, in a frame of it */
 	cr_ns crashed_utc; /**< the last one */
 	struct stream_past stream[2];

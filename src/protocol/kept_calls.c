@@ -38,6 +38,7 @@ const struct field call_past_fields[] = {
 	  .required = "" },
 	{ ROW_INT(call_past, "endpoint", endpoint), .max = UINT32_MAX },
 	{ ROW_INT(call_past, "started", started_utc), .max = INT64_MAX },
+	{ ROW_INT(call_past, "node", node_utc), .max = INT64_MAX },
 	{ ROW_INT(call_past, "crashes", crashes), .max = 100 },
 	{ ROW_INT(call_past, "crashed", crashed_utc), .max = INT64_MAX },
 	{ ROW_OBJECT(call_past, "a", stream[0], stream_past) },

@@ -532,3 +532,13 @@ void learn_counts(const struct learn *l,
 	LEARN_COUNTERS(LEARN_READ)
 #undef LEARN_READ
 }
+
+void learn_set_counts(struct learn *l,
+		      const unsigned long long from[LEARN_NCOUNTERS])
+{
+#define LEARN_SET(name, label, help)                                           \
+	atomic_store_explicit(&l->name, from[LEARN_COUNTER_##name],            \
+			      memory_order_relaxed);
+	LEARN_COUNTERS(LEARN_SET)
+#undef LEARN_SET
+}

@@ -284,6 +284,9 @@ const struct sockaddr_storage *learn_to(const struct learn *l);
  * moment while packets come. */
 void learn_counts(const struct learn *l,
 		  unsigned long long out[LEARN_NCOUNTERS]);
+/** Go on to count from @from, as it was read. */
+void learn_set_counts(struct learn *l,
+		      const unsigned long long from[LEARN_NCOUNTERS]);
 
 /** learn_packet() of any source in any state. */
 unsigned learn_any_packet(struct learn *l, const struct learn_arrival *p,

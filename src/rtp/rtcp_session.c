@@ -334,6 +334,46 @@ int rtcp_session_init(struct rtcp_session *s,
 	return 0;
 }
 
+/* Numbers that no session comes to. */
+static bool is_beyond_reach(const struct reception *r)
+{
+	const struct rtp_source *s = &r->source;
+
+	return (s->received | s->ext | s->base | s->past | s->duplicates |
+		r->lost_before | r->packets_before | r->expected |
+		r->received) >>
+	       48;
+}
+
+/* @at, of a process that has died, or before all. */
+static cr_ns past_time(cr_ns at, cr_ns now)
+{
+	return cr_ns_max(0, cr_ns_min(at, now));
+}
+
+int rtcp_session_resume(struct rtcp_session *s,
+			const struct rtcp_session_config *cfg, cr_ns now)
+{
+	const struct rtcp_clock was = s->clock;
+	const uint32_t ssrc = s->cfg.ssrc;
+
+	if (!ssrc || !good_rate(s->heard.rate) || !good_rate(cfg->rate_in) ||
+	    !good_rate(cfg->rate_out) || s->far.next >= FEEDBACK_SRS ||
+	    is_beyond_reach(&s->heard))
+		return -EINVAL;
+	s->heard.sr_at = past_time(s->heard.sr_at, now);
+	for (unsigned i = 0; i < FEEDBACK_SRS; i++)
+		s->far.sr[i].at = past_time(s->far.sr[i].at, now);
+	s->cfg = *cfg;
+	s->cfg.ssrc = ssrc;
+	rtcp_clock_init(&s->clock, cfg->seed, cfg->interval, now);
+	s->clock.sent = was.sent;
+	/* a report that was due goes now */
+	s->clock.due = cr_ns_min(s->clock.due, cr_ns_max(was.due, now));
+	s->clock.last = past_time(was.last, now);
+	return rtcp_session_set_rates(s, cfg->rate_in, cfg->rate_out);
+}
+
 int rtcp_session_set_rates(struct rtcp_session *s, uint32_t in, uint32_t out)
 {
 	if (!good_rate(in) || !good_rate(out))

@@ -215,6 +215,12 @@ struct rtcp_session {
 int rtcp_session_init(struct rtcp_session *s,
 		      const struct rtcp_session_config *cfg, cr_ns now);
 
+/** Let @s, of a process that has died, go on as @cfg says, but with the SSRC
+ * that it had. As rtcp_session_init(), or -EINVAL: it cannot, and is as before.
+ */
+int rtcp_session_resume(struct rtcp_session *s,
+			const struct rtcp_session_config *cfg, cr_ns now);
+
 /** The clocks of what is heard and sent from now on, Hz (RFC 7160). As
  * rtcp_session_init(), whose errors it has. */
 int rtcp_session_set_rates(struct rtcp_session *s, uint32_t in, uint32_t out);

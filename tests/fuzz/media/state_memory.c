@@ -17,6 +17,27 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static struct state_slot slot;
+static struct rtcp_sent no_packets;
+
+/* Whatever is in @r reports within bounds, or is refused. */
+static void resume_rtcp(struct state_rtcp *r)
+{
+	static const struct rtcp_session_config cfg = { .ssrc = 1,
+							.cname = "c",
+							.rate_in = 8000,
+							.rate_out = 48000,
+							.interval = CR_SEC,
+							.sent = &no_packets };
+	static const struct rtp_packet p = { .ssrc = 3, .seq = 9, .ts = 7 };
+	uint8_t report[RTCP_BUILD_BYTES];
+
+	if (rtcp_session_resume(&r->session, &cfg, CR_SEC))
+		return;
+	(void)rtcp_heard_rtp(&r->session, &p, true, CR_SEC);
+	(void)rtcp_build(&r->session, report, 10 * CR_SEC, CR_SEC);
+	CR_ASSERT(rtcp_bye(&r->session, report, 10 * CR_SEC, CR_SEC, NULL) <=
+		  sizeof(report));
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -48,5 +69,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	state_put_heard(&slot.stream[0], &heard);
 	CR_ASSERT(state_get_sent(&slot.stream[0], &s) && s.seq == 1);
 	CR_ASSERT(state_get_heard(&slot.stream[0], &h) && h.ssrc == 1);
+	resume_rtcp(&slot.stream[1].rtcp);
 	return 0;
 }

@@ -156,7 +156,7 @@ bool talker_hears_nothing(const struct talker *p)
 void talkers_introduce(struct node_call *c, struct talker p[2])
 {
 	atomic_ullong *first =
-		&node_call_stream(c, 0)->stream->count.no_destination;
+		&node_call_stream(c, 0)->stream->account->count.no_destination;
 	uint8_t buf[2048];
 
 	talker_speak(&p[0], 0);

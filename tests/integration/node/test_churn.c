@@ -190,8 +190,9 @@ static void a_call_stops_while_its_frame_is_being_encoded(void **state)
 			fixture_send(&s, silence, NB);
 		while (frame_ring_waiting(node_stream_transcoder(st)->ring) ==
 			       0 &&
-		       !atomic_load_explicit(&st->stream->count.packets_in,
-					     memory_order_relaxed))
+		       !atomic_load_explicit(
+			       &st->stream->account->count.packets_in,
+			       memory_order_relaxed))
 			; /* until rx has seen the first one */
 		fixture_end(&r, st);
 		assert_true(r.last.done <= 3);

@@ -20,7 +20,7 @@ static const uint8_t silence[NB] = { 0xff };
 
 static unsigned long long requests(const struct node_stream *st)
 {
-	return atomic_load_explicit(&st->stream->count.cmr,
+	return atomic_load_explicit(&st->stream->account->count.cmr,
 				    memory_order_relaxed);
 }
 

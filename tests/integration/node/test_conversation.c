@@ -230,7 +230,7 @@ enum { SENT = 2000 }; /* more than a port holds */
 /* To a port that receivers have left. */
 static void what_no_call_has_counted_is_in_the_sums(void **state)
 {
-	const struct learn_terms terms = { .mode = LEARN_IMMEDIATE };
+	const struct endpoint_cfg cfg = { .terms.mode = LEARN_IMMEDIATE };
 	const struct fixture_options o = { .workers = 1 };
 	struct sockaddr_storage to;
 	struct node_stats stats;
@@ -241,7 +241,7 @@ static void what_no_call_has_counted_is_in_the_sums(void **state)
 
 	fixture_open(&r, &o);
 	assert_int_equal(node_endpoint_new(r.node, &r.node->interfaces.one[0],
-					   &terms, NULL, &l, &e),
+					   &cfg, NULL, &l, &e),
 			 0);
 	node_endpoint_join(l, NULL);
 	node_endpoint_address(l, text, sizeof(text));

@@ -209,8 +209,9 @@ static void of_speech_no_more_is_sent_than_time_passes(void **state)
 	begun = clock_now();
 	for (unsigned i = 0; i < LOTS; i++) {
 		fixture_send(&s, silence, NB);
-		while (atomic_load(&st->stream->count.done) +
-			       atomic_load(&st->stream->count.overwritten) <=
+		while (atomic_load(&st->stream->account->count.done) +
+			       atomic_load(&st->stream->account->count
+						    .overwritten) <=
 		       i)
 			(void)sched_yield();
 	}

@@ -285,7 +285,7 @@ static bool more_done(void *arg)
 {
 	const struct flow *f = arg;
 
-	return atomic_load(&f->st->stream->count.done) > f->done;
+	return atomic_load(&f->st->stream->account->count.done) > f->done;
 }
 
 static void garbage_on_the_port_changes_nothing(void **state)
@@ -325,7 +325,7 @@ static void garbage_on_the_port_changes_nothing(void **state)
 		flow.sent++;
 	}
 	assert_true(fixture_wait(&r, all_seen, &flow));
-	flow.done = atomic_load(&st->stream->count.done);
+	flow.done = atomic_load(&st->stream->account->count.done);
 	s.next.seq = 1; /* two in a row: the sender began anew */
 	fixture_send(&s, silence, NB);
 	fixture_send(&s, silence, NB);

@@ -82,8 +82,8 @@ static void what_never_comes_is_concealed_in_its_time(void **state)
 		assert_int_equal(p.seq, (uint16_t)(seq + i));
 	}
 	/* what the record says of the network */
-	assert_int_equal(rtp_source_lost(&st->stream->seen), 2);
-	assert_int_equal(st->stream->seen.received, 6);
+	assert_int_equal(rtp_source_lost(&st->stream->account->seen), 2);
+	assert_int_equal(st->stream->account->seen.received, 6);
 	fixture_end(&r, st);
 	assert_int_equal(r.last.packets_in, 6);
 	assert_int_equal(r.last.jitter_missed, 2);

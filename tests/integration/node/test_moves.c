@@ -82,7 +82,7 @@ static void close_stage(struct stage *s)
 
 static void wait_received(const struct node_stream *st, unsigned n)
 {
-	while (atomic_load(&st->stream->count.packets_in) < n)
+	while (atomic_load(&st->stream->account->count.packets_in) < n)
 		(void)sched_yield();
 }
 

@@ -41,8 +41,8 @@ static unsigned long long get(const atomic_ullong *counter)
 
 static unsigned long long lost(const struct node_stream *st)
 {
-	return get(&st->stream->count.overwritten) +
-	       get(&st->stream->count.expired);
+	return get(&st->stream->account->count.overwritten) +
+	       get(&st->stream->account->count.expired);
 }
 
 static void open_crowd(struct crowd *c, const char *scheduler, cr_ns max_age,
@@ -72,7 +72,8 @@ static bool may_follow(struct crowd *c, unsigned sent)
 	unsigned long long came = 0, done = 0, gone = 0;
 
 	for (unsigned i = 0; i < CALLS; i++) {
-		const struct stream_counters *n = &c->call[i]->stream->count;
+		const struct stream_counters *n =
+			&c->call[i]->stream->account->count;
 
 		came += get(&n->packets_in);
 		done += get(&n->done);
@@ -98,7 +99,8 @@ static bool settled(void *arg)
 	const struct crowd *c = arg;
 
 	for (unsigned i = 0; i < CALLS; i++) {
-		const struct stream_counters *n = &c->call[i]->stream->count;
+		const struct stream_counters *n =
+			&c->call[i]->stream->account->count;
 
 		if (get(&n->packets_in) != c->sent[i] ||
 		    c->sent[i] != get(&n->done) + lost(c->call[i]))
@@ -112,7 +114,8 @@ static void check_losses(const struct crowd *c, const char *scheduler)
 	unsigned long long least = OVER, most = 0, sum = 0;
 
 	for (unsigned i = 0; i < CALLS; i++) {
-		const struct stream_counters *n = &c->call[i]->stream->count;
+		const struct stream_counters *n =
+			&c->call[i]->stream->account->count;
 		unsigned long long l = lost(c->call[i]);
 
 		assert_int_equal(get(&n->packets_in), OVER);
@@ -137,7 +140,7 @@ static void calm(struct crowd *c)
 	while (recv(c->rig.fd, old, sizeof(old), MSG_DONTWAIT) > 0)
 		;
 	for (unsigned i = 0; i < CALLS; i++)
-		before[i] = get(&c->call[i]->stream->count.done);
+		before[i] = get(&c->call[i]->stream->account->count.done);
 	for (unsigned k = 0; k < CALM; k++) {
 		for (unsigned i = 0; i < CALLS; i++) {
 			fixture_send(&c->sender[i], silence, NB);
@@ -152,8 +155,9 @@ static void calm(struct crowd *c)
 	}
 	assert_true(fixture_wait(&c->rig, settled, c));
 	for (unsigned i = 0; i < CALLS; i++)
-		assert_int_equal(
-			get(&c->call[i]->stream->count.done) - before[i], CALM);
+		assert_int_equal(get(&c->call[i]->stream->account->count.done) -
+					 before[i],
+				 CALM);
 }
 
 /* Begin a trace at @path. */

@@ -119,7 +119,7 @@ static void live(struct seen *s, const char *scheduler)
 
 		while (done < ROUNDS) { /* or the test's time-out */
 			done = atomic_load_explicit(
-				&calls[c]->stream->count.done,
+				&calls[c]->stream->account->count.done,
 				memory_order_relaxed);
 			sleep_until(clock_now() + CR_MS);
 		}

@@ -57,7 +57,7 @@ static unsigned long long get(const atomic_ullong *counter)
 
 static unsigned long long fate(const struct node_stream *st)
 {
-	const struct stream_counters *n = &st->stream->count;
+	const struct stream_counters *n = &st->stream->account->count;
 
 	return get(&n->done) + get(&n->shed) + get(&n->expired) +
 	       get(&n->overwritten);
@@ -120,8 +120,8 @@ static bool may_follow(struct crowd *c)
 
 	look(c);
 	for (unsigned i = 0; i < CALLS; i++) {
-		came += get(&c->call[i]->stream->count.packets_in);
-		done += get(&c->call[i]->stream->count.done);
+		came += get(&c->call[i]->stream->account->count.packets_in);
+		done += get(&c->call[i]->stream->account->count.done);
 		all += fate(c->call[i]);
 	}
 	return came == c->sent && (3 * done >= 2 * c->sent || all == c->sent);
@@ -167,7 +167,7 @@ static bool settled(void *arg)
 	look(c);
 	for (unsigned i = 0; i < CALLS; i++)
 		all &= fate(c->call[i]) == ROUNDS &&
-		       get(&c->call[i]->stream->count.packets_out) ==
+		       get(&c->call[i]->stream->account->count.packets_out) ==
 			       c->heard[i].packets;
 	return all;
 }
@@ -273,7 +273,7 @@ static unsigned assert_heard(const struct crowd *c, unsigned i)
 
 static void assert_counts(const struct crowd *c, unsigned i, unsigned missing)
 {
-	const struct stream_counters *n = &c->call[i]->stream->count;
+	const struct stream_counters *n = &c->call[i]->stream->account->count;
 	const struct fates *f = &c->fates[i];
 
 	assert_int_equal(get(&n->done), f->of[CR_OUT_DONE]);

@@ -72,7 +72,7 @@ static void get_stuck(struct node_fixture *r, struct node_stream *st)
 		(void)sched_yield();
 	fixture_send(&s, silence, NB);
 	fixture_send(&s, silence, NB);
-	while (atomic_load(&st->stream->count.packets_in) < 3)
+	while (atomic_load(&st->stream->account->count.packets_in) < 3)
 		(void)sched_yield();
 }
 
@@ -197,7 +197,7 @@ static bool has_done(void *arg)
 {
 	struct node_stream *st = arg;
 
-	return atomic_load(&st->stream->count.done) == 1;
+	return atomic_load(&st->stream->account->count.done) == 1;
 }
 
 /* Frame after frame of the busy call, until somebody starves. */
@@ -231,15 +231,17 @@ static void an_overload_is_no_stall(void **state)
 	atomic_store(&sticky_held, true);
 	for (uint64_t i = 0; i < FRAMES; i++) {
 		fixture_send(&s, silence, NB);
-		while (atomic_load(&busy->stream->count.packets_in) <= i)
+		while (atomic_load(&busy->stream->account->count.packets_in) <=
+		       i)
 			(void)sched_yield();
 	}
 	fixture_send(&low, silence, NB);
 	assert_true(fixture_wait(&r, starves, &r));
-	assert_int_equal(atomic_load(&idle->stream->count.done), 0);
+	assert_int_equal(atomic_load(&idle->stream->account->count.done), 0);
 	atomic_store(&sticky_held, false);
 	assert_true(fixture_wait(&r, has_done, idle));
-	assert_int_equal(atomic_load(&busy->stream->count.done), FRAMES);
+	assert_int_equal(atomic_load(&busy->stream->account->count.done),
+			 FRAMES);
 	wait_reported(&r, "starved", 0);
 	assert_int_equal(signalled(&r, "stalled") + signalled(&r, "forgotten") +
 				 signalled(&r, "hung"),

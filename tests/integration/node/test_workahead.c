@@ -110,7 +110,7 @@ static void early_frames_are_held_until_their_logical_arrival(void **state)
 static bool settled(void *arg)
 {
 	const struct fate *f = arg;
-	const struct stream_counters *n = &f->call->stream->count;
+	const struct stream_counters *n = &f->call->stream->account->count;
 	unsigned long long came = atomic_load(&n->packets_in);
 
 	return came == f->sent && came == atomic_load(&n->done) +

@@ -20,6 +20,8 @@ from control import Control
 FRAME = 0.02
 # of frames that a busy machine may cost; a quiet one has less than ten
 LOST_MOST = 50
+# packets that were on their way when the process died: sent and not counted
+IN_WORK = 3
 
 
 class Phone:
@@ -33,7 +35,8 @@ class Phone:
         self.port = self.sock.getsockname()[1]
         self.at = f"127.0.0.1:{self.port}"
         self.ssrc, self.pt, self.to = ssrc, pt, None
-        self.seq, self.ts = 65500, 1 << 31  # both wrap
+        self.first = 65500
+        self.seq, self.ts = self.first, 1 << 31  # both wrap
         self.heard = []
 
     def send(self):
@@ -216,6 +219,25 @@ def test_a_killed_process_costs_frames_not_calls(rig):
     assert {r["reason"] for r in records} == {"stopped"}
     # they began before the process that has ended them: 50 frames each
     assert all(r["duration_ms"] > 2 * 50 * FRAME * 1000 for r in records)
+    assert_sums(rig, records)
+
+
+def assert_sums(rig, records):
+    """What is counted of a call is so of all its processes."""
+    phones = {p.ssrc: p for p in rig.phones}
+    for r in sorted(records, key=lambda r: r["call"]):
+        streams = r["streams"]
+        senders = [phones[s["heard"]["ssrc"]] for s in streams]
+        listeners = senders[::-1]  # of one stream: its only phone
+        for s, sender, listener in zip(streams, senders, listeners):
+            sent = sender.seq - sender.first
+            assert 0 <= sent - s["heard"]["expected"] <= IN_WORK, s
+            assert s["heard"]["ssrc_changes"] == 0
+            heard = len(listener.heard)
+            assert abs(s["count"]["packets_out"] - heard) <= IN_WORK, s
+            if s["rtcp"]:
+                assert s["rtcp"]["received"] + s["rtcp"]["lost"] >= (
+                    s["heard"]["expected"] - IN_WORK), s
 
 
 def is_kept(pid):

@@ -83,7 +83,7 @@ static unsigned long long counted(struct load *l, unsigned i,
 {
 	const struct stream_counters *k =
 		&node_stream_find(l->scratch->rig.node, l->id[i])
-			 ->stream->count;
+			 ->stream->account->count;
 	const atomic_ullong *all[] = {
 		[CALL_COUNTER_done] = &k->done,
 		[CALL_COUNTER_packets_in] = &k->packets_in,

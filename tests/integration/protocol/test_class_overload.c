@@ -63,7 +63,8 @@ static void start(struct crowd *c, const char *cls, unsigned calls)
 /* Call @i's counters. */
 static const struct stream_counters *counters(struct crowd *c, unsigned i)
 {
-	return &node_stream_find(c->scratch.rig.node, c->id[i])->stream->count;
+	return &node_stream_find(c->scratch.rig.node, c->id[i])
+			->stream->account->count;
 }
 
 static unsigned long long get(const atomic_ullong *counter)

@@ -439,7 +439,7 @@ static void expect_all(struct line *l)
 	const uint32_t rtp_ticks = l->said * (clock / 1000) / HALF_MS;
 	const uint32_t packet = (uint32_t)(l->packet * clock / CR_SEC);
 	const uint32_t conceal = l->g.c->buffers ? 60 * clock / 1000 : 0;
-	const struct stream_counters *n = &l->g.c->stream->count;
+	const struct stream_counters *n = &l->g.c->stream->account->count;
 	const uint32_t heard = l->next - l->first + packet;
 
 	/* behind the last packet a buffer conceals the next one */

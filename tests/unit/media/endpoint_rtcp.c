@@ -111,9 +111,9 @@ static void say(struct endpoint_fixture *r, const struct sockaddr_storage *from,
 static void report(struct endpoint_fixture *r)
 {
 	struct endpoint_rtcp *rtcp = r->endpoint->rtcp;
-	uint64_t before = rtcp->sent + rtcp->unsent;
+	uint64_t before = rtcp->kept->sent + rtcp->kept->unsent;
 
-	while (rtcp->sent + rtcp->unsent == before)
+	while (rtcp->kept->sent + rtcp->kept->unsent == before)
 		r->now = cr_ns_max(endpoint_rtcp_poll(r->endpoint, r->now),
 				   r->now);
 }
@@ -167,7 +167,9 @@ static void nobody_is_believed_before_the_party_is_known(void **state)
 		assert_true(next > r.now);
 		r.now = next;
 	}
-	assert_int_equal(r.endpoint->rtcp->sent + r.endpoint->rtcp->unsent, 0);
+	assert_int_equal(r.endpoint->rtcp->kept->sent +
+				 r.endpoint->rtcp->kept->unsent,
+			 0);
 	say(&r, &r.rtp, 1);
 	report(&r);
 	assert_true(has_come(r.rtcp_fd));
@@ -293,15 +295,15 @@ static void a_relays_sender_is_ours(void **state)
 	open_endpoint(&r, ENDPOINT_RTCP_MUX, &terms);
 	for (unsigned i = 0; i < 3; i++)
 		endpoint_rtcp_passed_on(r.endpoint, &p, r.now);
-	assert_int_equal(atomic_load(&r.endpoint->rtcp->stream.total),
+	assert_int_equal(atomic_load(&r.endpoint->rtcp->kept->stream.total),
 			 UINT64_C(3) << 32 | 300);
 	p.ssrc = 8;
 	endpoint_rtcp_passed_on(r.endpoint, &p, r.now);
-	assert_int_equal(atomic_load(&r.endpoint->rtcp->stream.total),
+	assert_int_equal(atomic_load(&r.endpoint->rtcp->kept->stream.total),
 			 UINT64_C(1) << 32 | 100);
 	say(&r, &r.rtp, 1);
 	report(&r);
-	assert_int_equal(r.endpoint->rtcp->session.cfg.ssrc, 8);
+	assert_int_equal(r.endpoint->rtcp->kept->session.cfg.ssrc, 8);
 	close_endpoint(&r);
 }
 

@@ -94,8 +94,9 @@ static void a_step_of_the_clock_is_no_flood(void **state)
 		(void)rtp_build(data, &h);
 		(void)packet_take(&path, &p, endpoint);
 	}
-	assert_int_equal(atomic_load(&c->stream->count.surplus), 0);
-	assert_int_equal(atomic_load(&c->stream->count.packets_in), N_STEPS);
+	assert_int_equal(atomic_load(&c->stream->account->count.surplus), 0);
+	assert_int_equal(atomic_load(&c->stream->account->count.packets_in),
+			 N_STEPS);
 	endpoint_end_polls(endpoint);
 	wheel_fini(&wheel);
 	stream_free(c->stream);

@@ -193,7 +193,8 @@ static unsigned served(const struct rx_fixture *r)
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < CALLS; i++)
-		n += (unsigned)atomic_load(&r->call[i]->stream->count.wrong_pt);
+		n += (unsigned)atomic_load(
+			&r->call[i]->stream->account->count.wrong_pt);
 	return n;
 }
 

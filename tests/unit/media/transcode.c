@@ -29,8 +29,8 @@ int __wrap_clock_gettime(clockid_t id, struct timespec *now)
 
 static cr_ns beside_the_codec(struct transcoder *c)
 {
-	return (cr_ns)(atomic_load(&c->stream->count.busy_ns) -
-		       atomic_load(&c->stream->count.codec_ns));
+	return (cr_ns)(atomic_load(&c->stream->account->count.busy_ns) -
+		       atomic_load(&c->stream->account->count.codec_ns));
 }
 
 /* Once within a turn, when its packets no longer fit, and once at the end. That
@@ -44,7 +44,8 @@ static void sending_within_a_turn_is_its_calls_time(void **state)
 		turn(&g);
 	assert_int_equal(g.w->nunsent, TURNS);
 	transcode_flush(g.w);
-	assert_int_equal(g.c->stream->count.send_failed, TURNS * FRAMES);
+	assert_int_equal(g.c->stream->account->count.send_failed,
+			 TURNS * FRAMES);
 	/* each turn's share is rounded down */
 	assert_in_range(beside_the_codec(g.c), 2 * TICK - TURNS, 2 * TICK);
 	fixture_close(&g);
@@ -62,13 +63,13 @@ static void packets_leave_while_a_codec_is_at_work(void **state)
 	transcode_enter_codec(g.w);
 	transcode_flush_for(g.w, g.other);
 	assert_true(transcoder_unposted(g.c));
-	assert_int_equal(g.c->stream->count.done, 2);
-	assert_int_equal(g.c->stream->count.send_failed, 2 * FRAMES);
+	assert_int_equal(g.c->stream->account->count.done, 2);
+	assert_int_equal(g.c->stream->account->count.send_failed, 2 * FRAMES);
 	assert_true(transcode_leave_codec(g.w)); /* and is none the wiser */
 	turn(&g);
 	assert_int_equal(g.w->nunsent, 1);
 	transcode_flush(g.w);
-	assert_int_equal(g.c->stream->count.done, 3);
+	assert_int_equal(g.c->stream->account->count.done, 3);
 	fixture_close(&g);
 }
 
@@ -83,7 +84,7 @@ static void without_batching_every_turn_sends(void **state)
 	for (unsigned i = 2; i <= 4; i++) {
 		turn(&g);
 		assert_true(transcoder_unposted(g.c));
-		assert_int_equal(g.c->stream->count.done, i);
+		assert_int_equal(g.c->stream->account->count.done, i);
 	}
 	transcode_batching(g.w, true, g.other);
 	turn(&g);
@@ -103,7 +104,7 @@ static void packets_are_taken_from_a_codec_alone(void **state)
 	assert_true(transcode_take(g.w));
 	assert_false(transcode_take(g.w)); /* once */
 	transcode_rescue(g.w, NULL, g.other);
-	assert_int_equal(g.c->stream->count.done, 1);
+	assert_int_equal(g.c->stream->account->count.done, 1);
 	assert_false(transcode_leave_codec(g.w));
 	assert_false(transcode_take(g.w));
 	fixture_close(&g);
@@ -282,8 +283,9 @@ static void calls_with_ports_of_their_own_leave_together(void **state)
 	for (unsigned i = 0; i < CALLS; i++) {
 		unsigned failed = i == NO_PORT ? ROUNDS * FRAMES : 0;
 
-		assert_int_equal(calls[i]->stream->count.send_failed, failed);
-		assert_int_equal(calls[i]->stream->count.packets_out,
+		assert_int_equal(calls[i]->stream->account->count.send_failed,
+				 failed);
+		assert_int_equal(calls[i]->stream->account->count.packets_out,
 				 ROUNDS * FRAMES - failed);
 		expect_sequence(peer[i], ROUNDS * FRAMES - failed);
 		(void)close(calls[i]->stream->out.fd);

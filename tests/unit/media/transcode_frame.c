@@ -33,9 +33,10 @@ static void a_digit_ends_without_its_ticks(void **state)
 		turn(&g);
 	}
 	transcode_flush(g.w);
-	assert_int_equal(g.c->stream->count.events_out, 1 + 3);
+	assert_int_equal(g.c->stream->account->count.events_out, 1 + 3);
 	/* 300 ms, of 600 */
-	assert_in_range(g.c->stream->count.muted, 4 * FRAMES, 6 * FRAMES);
+	assert_in_range(g.c->stream->account->count.muted, 4 * FRAMES,
+			6 * FRAMES);
 	fixture_close(&g);
 }
 
@@ -57,12 +58,12 @@ static void another_sender_shows_in_each_of_its_frames(void **state)
 		fixture_push(
 			&g, speech_of(2000000000, i, CR_SEC + (i + 1) * period),
 			!i);
-	assert_int_equal(g.c->stream->count.overwritten, 1);
+	assert_int_equal(g.c->stream->account->count.overwritten, 1);
 	fixture_serve(&g);
 	assert_int_equal(fixture_hear(peer).ts, 2 * sizeof(payload));
 	fixture_serve(&g);
 	assert_int_equal(fixture_hear(peer).ts, 3 * sizeof(payload));
-	assert_int_equal(g.c->stream->count.missing, 0);
+	assert_int_equal(g.c->stream->account->count.missing, 0);
 	fixture_end(&g, peer);
 }
 
@@ -137,10 +138,10 @@ static void another_sender_ends_a_digit(void **state)
 	fixture_push(&g, event, false);
 	fixture_push(&g, speech_of(2000000000, 0, CR_SEC + 100 * CR_MS), true);
 	fixture_serve(&g);
-	assert_int_equal(g.c->stream->count.events_out, 1);
+	assert_int_equal(g.c->stream->account->count.events_out, 1);
 	fixture_serve(&g);
-	assert_int_equal(g.c->stream->count.events_out, 1 + 3);
-	assert_int_equal(g.c->stream->count.muted, 0);
+	assert_int_equal(g.c->stream->account->count.events_out, 1 + 3);
+	assert_int_equal(g.c->stream->account->count.muted, 0);
 	fixture_close(&g);
 }
 
@@ -184,9 +185,10 @@ static void a_lost_frame_is_recovered_from_the_next(void **state)
 		assert_int_equal(recovered, i);
 	}
 	assert_int_equal(recovered_bytes, FRAME);
-	assert_int_equal(g.c->stream->count.send_failed, FRAMES + 2);
-	assert_int_equal(g.c->stream->count.synthesized, 2);
-	assert_int_equal(g.c->stream->count.octets_in, sizeof(payload));
+	assert_int_equal(g.c->stream->account->count.send_failed, FRAMES + 2);
+	assert_int_equal(g.c->stream->account->count.synthesized, 2);
+	assert_int_equal(g.c->stream->account->count.octets_in,
+			 sizeof(payload));
 	fixture_close(&g);
 }
 
@@ -249,9 +251,9 @@ static void what_is_too_much_costs_no_codec_time(void **state)
 		}
 		transcode_flush(g.w);
 		assert_int_equal(coded, before);
-		assert_int_equal(g.c->stream->count.excess,
+		assert_int_equal(g.c->stream->account->count.excess,
 				 FRAMES_SENT - SENT + 100);
-		assert_int_equal(g.c->stream->count.done,
+		assert_int_equal(g.c->stream->account->count.done,
 				 FRAMES_SENT / FRAMES + 100);
 		g.c->meta.arrival += 20 * CR_MS;
 		turn(&g);

@@ -54,7 +54,7 @@ static void a_shed_pause_is_no_gap_and_shed_speech_is(void **state)
 	assert_int_equal((uint16_t)(p.seq - first.seq), FRAMES);
 	assert_int_equal(p.ts - first.ts, 3 * sizeof(payload));
 	assert_true(p.marker);
-	assert_int_equal(g.c->stream->count.missing, 0);
+	assert_int_equal(g.c->stream->account->count.missing, 0);
 	/* that one the policy did not want */
 	g.c->lt.core.task.give_up = true;
 	fixture_shed(&g, false);
@@ -65,10 +65,10 @@ static void a_shed_pause_is_no_gap_and_shed_speech_is(void **state)
 	/* one of them is missing: as many packets as it would have been */
 	assert_int_equal((uint16_t)(p.seq - first.seq), 3 * FRAMES);
 	assert_int_equal(p.ts - first.ts, 6 * sizeof(payload));
-	assert_int_equal(g.c->stream->count.missing, 1);
-	assert_int_equal(g.c->stream->count.shed, 4);
-	assert_int_equal(g.c->stream->count.pauses, 3);
-	assert_int_equal(g.c->stream->count.given_up, 1);
+	assert_int_equal(g.c->stream->account->count.missing, 1);
+	assert_int_equal(g.c->stream->account->count.shed, 4);
+	assert_int_equal(g.c->stream->account->count.pauses, 3);
+	assert_int_equal(g.c->stream->account->count.given_up, 1);
 	fixture_end(&g, peer);
 }
 
@@ -150,7 +150,7 @@ static void behind_a_jitter_buffer_gaps_show_as_well(void **state)
 	fixture_serve(&g);
 	p = fixture_hear(peer);
 	assert_at(&p, &first, 3, 5);
-	assert_int_equal(g.c->stream->count.missing, 0);
+	assert_int_equal(g.c->stream->account->count.missing, 0);
 	/* of two that are given up, one is a pause; a late tick is neither */
 	push_speech(&g, 6);
 	push_made(&g, FRAME_RING_TICK, 7);
@@ -162,7 +162,7 @@ static void behind_a_jitter_buffer_gaps_show_as_well(void **state)
 	fixture_serve(&g);
 	p = fixture_hear(peer);
 	assert_at(&p, &first, 5, 8);
-	assert_int_equal(g.c->stream->count.missing, 1);
+	assert_int_equal(g.c->stream->account->count.missing, 1);
 	/* nine in eight places: 9 is pushed out */
 	for (unsigned i = 9; i < 18; i++)
 		push_speech(&g, i);
@@ -170,8 +170,8 @@ static void behind_a_jitter_buffer_gaps_show_as_well(void **state)
 	p = fixture_hear(peer);
 	assert_at(&p, &first, 7, 10);
 	assert_false(p.marker);
-	assert_int_equal(g.c->stream->count.missing, 2);
-	assert_int_equal(g.c->stream->count.overwritten, 1);
+	assert_int_equal(g.c->stream->account->count.missing, 2);
+	assert_int_equal(g.c->stream->account->count.overwritten, 1);
 	fixture_end(&g, peer);
 }
 
@@ -193,7 +193,7 @@ static void after_silence_that_is_given_up_speech_begins(void **state)
 	p = fixture_hear(peer);
 	assert_at(&p, &first, 1, 2);
 	assert_true(p.marker);
-	assert_int_equal(g.c->stream->count.missing, 0);
+	assert_int_equal(g.c->stream->account->count.missing, 0);
 	fixture_end(&g, peer);
 }
 
@@ -224,11 +224,11 @@ static void behind_a_jitter_buffer_what_takes_no_time_leaves_no_gap(
 	push_made(&g, FRAME_RING_TICK, 2);
 	for (unsigned i = 2; i < 10; i++)
 		push_speech(&g, i);
-	assert_int_equal(g.c->stream->count.overwritten, 1);
+	assert_int_equal(g.c->stream->account->count.overwritten, 1);
 	fixture_serve(&g);
 	p = fixture_hear(peer);
 	assert_at(&p, &first, 2, 2);
-	assert_int_equal(g.c->stream->count.missing, 0);
+	assert_int_equal(g.c->stream->account->count.missing, 0);
 	fixture_end(&g, peer);
 }
 
@@ -308,8 +308,8 @@ static void what_is_heard_of_a_shed_pause_leaves_as_noise(void **state)
 	assert_true(p.marker);
 	assert_int_equal((uint16_t)(p.seq - first.seq), 2 * FRAMES + 1);
 	assert_int_equal(p.ts - first.ts, 7 * sizeof(payload));
-	assert_int_equal(g.c->stream->count.cn_out, 1);
-	assert_int_equal(g.c->stream->count.missing, 0);
+	assert_int_equal(g.c->stream->account->count.cn_out, 1);
+	assert_int_equal(g.c->stream->account->count.missing, 0);
 	fixture_end(&g, peer);
 }
 
@@ -351,7 +351,7 @@ static void noise_ends_with_the_overload(void **state)
 	fixture_serve_as(&g, true);
 	assert_int_equal(fixture_count(peer, &p), 1);
 	assert_int_equal(p.pt, 13);
-	assert_int_equal(g.c->stream->count.missing, 0);
+	assert_int_equal(g.c->stream->account->count.missing, 0);
 	fixture_end(&g, peer);
 }
 

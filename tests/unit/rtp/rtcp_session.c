@@ -427,6 +427,44 @@ static void cnames_are_16_digits(void **state)
 	assert_string_equal(out, "BAAAAAAAAAAAAAA/");
 }
 
+/* What is left in memory of a process that has died. */
+static void a_new_process_goes_on_reporting(void **state)
+{
+	struct rtcp_session_config cfg;
+	struct rtcp_report of_them;
+	struct rtcp_packet sr;
+	struct party p;
+	cr_ns now;
+
+	(void)state;
+	party_init(&p, US, test_seed());
+	for (uint16_t seq = 65530; seq != 4; seq++) {
+		heard(&p, seq, BEGIN + seq);
+		rtcp_sent_rtp(&p.sent, 160, seq, BEGIN);
+	}
+	next_report(&p, &now);
+	cfg = p.s.cfg;
+	cfg.ssrc = 7;
+	cfg.seed++;
+	assert_int_equal(rtcp_session_resume(&p.s, &cfg, now), 0);
+	heard(&p, 6, now);
+	rtcp_sent_rtp(&p.sent, 160, 6, now);
+	next_report(&p, &now);
+	sr = first_packet(&p);
+	assert_int_equal(sr.ssrc, US);
+	assert_int_equal(sr.sender.packets, 11);
+	assert_int_equal(sr.sender.octets, 11 * 160);
+	of_them = rtcp_report_at(&sr, 0);
+	assert_int_equal(of_them.highest, 65536 + 6);
+	assert_int_equal(of_them.lost, 2);
+	/* no memory of a session */
+	p.s.heard.rate = 0;
+	assert_int_equal(rtcp_session_resume(&p.s, &cfg, now), -EINVAL);
+	p.s.heard.rate = 8000;
+	p.s.far.next = FEEDBACK_SRS;
+	assert_int_equal(rtcp_session_resume(&p.s, &cfg, now), -EINVAL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -449,6 +487,7 @@ int main(void)
 		cmocka_unit_test(what_is_malformed_is_counted_and_not_believed),
 		cmocka_unit_test(a_strangers_sr_does_not_displace_the_sources),
 		cmocka_unit_test(what_cannot_be_is_refused),
+		cmocka_unit_test(a_new_process_goes_on_reporting),
 		cmocka_unit_test(cnames_are_16_digits),
 	};
 
