@@ -18,6 +18,7 @@
 #include "base/address.h"
 #include "base/clock.h"
 #include "ng/message.h"
+#include "sdp/fmtp.h"
 #include "sdp/sdp.h"
 
 #define TICK (50 * CR_MS)
@@ -332,11 +333,6 @@ void peer_ng_close(struct peer_ng *p)
 
 #define DYNAMIC_PT 96u /* RFC 3551, 6: the first that is dynamic */
 
-static bool is_codec(const struct codec_use *endpoint, const char *name)
-{
-	return !strcasecmp(endpoint->codec->rtp_name, name);
-}
-
 static unsigned clock_of(const struct codec_use *endpoint)
 {
 	return cr_codec_clock(endpoint->codec, endpoint->cfg.sample_rate);
@@ -385,38 +381,27 @@ unsigned peer_sdp_pt(const struct codec_use *endpoint)
 
 /* --- ours --- */
 
-/* Format parameters by the RFC of the codec, "" for none; @is between a name
- * and its value. */
-static void write_parameters(char *text, size_t size,
-			     const struct codec_use *endpoint,
-			     const char *is_sign)
+/* RFC 4867, 8.1: the mode of @endpoint is the set's only one. */
+static void write_parameters(char text[FMTP_BYTES],
+			     const struct codec_use *endpoint)
 {
-	text[0] = '\0';
-	/* RFC 4867, 8.1: the mode is the set's only one */
-	if (is_codec(endpoint, "AMR") || is_codec(endpoint, "AMR-WB"))
-		(void)snprintf(text, size, "mode-set%s%u%s%s%s", is_sign,
-			       endpoint->cfg.mode,
-			       endpoint->amr.octet_align ? ";octet-align" : "",
-			       endpoint->amr.octet_align ? is_sign : "",
-			       endpoint->amr.octet_align ? "1" : "");
-	else if (is_codec(endpoint, "opus") &&
-		 endpoint->cfg.sample_rate) /* RFC 7587, 6.1 */
-		(void)snprintf(text, size, "maxplaybackrate%s%u", is_sign,
-			       endpoint->cfg.sample_rate);
-	else if (is_codec(endpoint, "G729")) /* RFC 4856, 2.1.9 */
-		(void)snprintf(text, size, "annexb%sno", is_sign);
+	struct fmtp_amr amr = endpoint->amr;
+
+	amr.mode_set = (uint16_t)(1u << endpoint->cfg.mode);
+	fmtp_write(text, endpoint->codec->rtp_name, &amr,
+		   endpoint->cfg.sample_rate);
 }
 
 int peer_sdp_write(char text[PEER_SDP_BYTES], const struct codec_use *endpoint,
 		   unsigned pt, cr_ns ptime, const char *address)
 {
 	struct sockaddr_storage at;
-	char host[64], fmtp[96], channels[8] = "", parameter[128] = "";
+	char host[64], fmtp[FMTP_BYTES], channels[8] = "", parameter[128] = "";
 	int n;
 
 	if (address_parse(address, &at))
 		return -EINVAL;
-	write_parameters(fmtp, sizeof(fmtp), endpoint, "=");
+	write_parameters(fmtp, endpoint);
 	if (fmtp[0])
 		(void)snprintf(parameter, sizeof(parameter), "a=fmtp:%u %s\r\n",
 			       pt, fmtp);
@@ -440,9 +425,12 @@ int peer_sdp_write(char text[PEER_SDP_BYTES], const struct codec_use *endpoint,
 /* A bit rate is said where there is a choice. */
 void peer_sdp_codec(char *text, size_t size, const struct codec_use *endpoint)
 {
-	char fmtp[96], rate[16] = "";
+	char fmtp[FMTP_BYTES], escaped[2 * FMTP_BYTES] = "", *to = escaped;
+	char rate[16] = "";
 
-	write_parameters(fmtp, sizeof(fmtp), endpoint, "--");
+	write_parameters(fmtp, endpoint);
+	for (const char *p = fmtp; *p; p++)
+		to = stpcpy(to, *p == '=' ? "--" : (char[]){ *p, '\0' });
 	if (endpoint->codec->nmodes > 1)
 		(void)snprintf(
 			rate, sizeof(rate), "/%u",
@@ -452,7 +440,7 @@ void peer_sdp_codec(char *text, size_t size, const struct codec_use *endpoint)
 	(void)snprintf(text, size, "%s/%u/%u%s%s%s", endpoint->codec->rtp_name,
 		       clock_of(endpoint),
 		       sdp_channels(endpoint->codec->rtp_name), rate,
-		       fmtp[0] ? "//" : "", fmtp);
+		       fmtp[0] ? "//" : "", escaped);
 }
 
 /* --- theirs --- */

@@ -482,8 +482,6 @@ struct settling_party {
 	const struct sdp_format *speech;		/* what it is sent */
 	const struct sdp_format *also[SDP_FORMATS_MAX]; /* may send, too */
 	unsigned nalso;
-	/* one of a clock; the first is what it is sent */
-	struct telephone_event_types events;
 };
 
 struct settling {
@@ -660,7 +658,7 @@ static bool has_coded(const struct settling_party *c, unsigned rate)
 
 static void add_events(struct settling_party *c, const struct sdp_format *f)
 {
-	struct telephone_event_types *t = &c->events;
+	struct telephone_event_types *t = &c->spec->types.more;
 	bool has = false;
 
 	for (unsigned i = 0; i < t->n; i++)
@@ -673,10 +671,12 @@ static void add_events(struct settling_party *c, const struct sdp_format *f)
 	t->one[t->n++].clock = f->rate;
 }
 
-/* What it is sent comes first: at the clock of its speech, or that of most. */
-static void put_best_first(struct settling_party *c)
+/* What it is sent is at the clock of its speech, or that of most; others are
+ * more that it may send. */
+static void take_events(const struct settling_party *c)
 {
-	struct telephone_event_types *t = &c->events, before;
+	struct aux_spec *to = &c->spec->types;
+	struct telephone_event_types *t = &to->more;
 	unsigned best = 0;
 
 	for (unsigned i = 1; i < t->n; i++) {
@@ -686,9 +686,10 @@ static void put_best_first(struct settling_party *c)
 		    (rate == c->speech->rate || rate == 8000))
 			best = i;
 	}
-	before = *t;
-	t->one[0] = before.one[best];
-	t->one[best] = before.one[0];
+	to->events = t->one[best].pt;
+	to->events_clock = t->one[best].clock;
+	t->one[best] = t->one[0];
+	memmove(&t->one[0], &t->one[1], --t->n * sizeof(t->one[0]));
 }
 
 /* Of the offerer: those that are passed on, those at the clocks of speech that
@@ -697,18 +698,17 @@ static void list_offerers_events(struct settling *s, bool codes)
 {
 	struct settling_party *c = &s->party[0];
 
-	for (unsigned round = 0; round < 2 && !c->events.n; round++)
+	for (unsigned round = 0; round < 2 && !c->spec->types.more.n; round++)
 		for (unsigned i = 0; i < s->offered->n; i++) {
 			const struct codec_item *it = &s->offered->item[i];
 			const struct sdp_format *f = &it->format;
 
-			if (it->added || (round && c->events.n))
+			if (it->added || (round && c->spec->types.more.n))
 				continue;
 			if (is_passed(c, f) ||
 			    (codes && (round || has_coded(c, f->rate))))
 				add_events(c, f);
 		}
-	put_best_first(c);
 }
 
 /* Of the answerer, which may send all that it has said. But for one that has
@@ -718,7 +718,7 @@ static void list_answerers_events(struct settling *s, bool codes)
 	struct settling_party *c = &s->party[1];
 	bool all = codes && has_coded(c, 0);
 
-	for (unsigned round = 0; round < 2 && !c->events.n; round++)
+	for (unsigned round = 0; round < 2 && !c->spec->types.more.n; round++)
 		for (unsigned i = 0; i < s->line->nformats; i++) {
 			const struct sdp_format *f = &s->line->formats[i];
 
@@ -726,20 +726,6 @@ static void list_answerers_events(struct settling *s, bool codes)
 			    (all || (codes && round) || is_passed(c, f)))
 				add_events(c, f);
 		}
-	put_best_first(c);
-}
-
-static void take_events(const struct settling_party *c)
-{
-	const struct telephone_event_types *t = &c->events;
-	struct aux_spec *to = &c->spec->types;
-
-	if (!t->n)
-		return;
-	to->events = t->one[0].pt;
-	to->events_clock = t->one[0].clock;
-	to->more.n = t->n - 1;
-	memcpy(to->more.one, &t->one[1], to->more.n * sizeof(t->one[0]));
 }
 
 /* Both must know some. */
@@ -747,24 +733,28 @@ static void settle_events(struct settling *s)
 {
 	struct codec_settled *out = s->out;
 	struct settling_party *a = &s->party[0], *b = &s->party[1];
+	struct telephone_event_types *events;
 	/* can what is not passed on go through a codec? */
 	bool codes = codec_able(a->speech) && codec_able(b->speech);
 
 	list_offerers_events(s, codes);
 	list_answerers_events(s, codes);
-	if (!a->events.n || !b->events.n)
-		a->events.n = b->events.n = 0;
-	take_events(a);
-	take_events(b);
+	events = &a->spec->types.more;
+	if (!events->n || !b->spec->types.more.n)
+		events->n = b->spec->types.more.n = 0;
 	for (unsigned i = 0; i < s->offered->n; i++) {
 		const struct codec_item *it = &s->offered->item[i];
 		const struct sdp_format *f = &it->format;
 		bool known = is_passed(a, f);
 
-		for (unsigned k = 0; k < a->events.n; k++)
-			known |= a->events.one[k].pt == f->pt;
+		for (unsigned k = 0; k < events->n; k++)
+			known |= events->one[k].pt == f->pt;
 		if (known && !it->added && format_kind(f) == FORMAT_EVENTS)
 			out->answer[out->nanswer++] = *f;
+	}
+	if (events->n) {
+		take_events(a);
+		take_events(b);
 	}
 }
 

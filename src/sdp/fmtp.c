@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -166,6 +167,31 @@ void fmtp_opus_read(struct fmtp_opus *out, const char *fmtp)
 		.fec = is_one(fmtp, "useinbandfec"),
 		.dtx = is_one(fmtp, "usedtx"),
 	};
+}
+
+void fmtp_write(char text[FMTP_BYTES], const char *codec,
+		const struct fmtp_amr *amr, unsigned rate)
+{
+	bool speaks_amr =
+		!strcasecmp(codec, "AMR") || !strcasecmp(codec, "AMR-WB");
+	const char *before = "mode-set=";
+	size_t at = 0;
+
+	text[0] = '\0';
+	for (unsigned i = 0; speaks_amr && amr->mode_set >> i; i++) {
+		if (!(amr->mode_set >> i & 1u))
+			continue;
+		at += (size_t)snprintf(text + at, FMTP_BYTES - at, "%s%u",
+				       before, i);
+		before = ",";
+	}
+	if (speaks_amr && amr->octet_align)
+		(void)snprintf(text + at, FMTP_BYTES - at, "%soctet-align=1",
+			       at ? ";" : "");
+	else if (!strcasecmp(codec, "opus") && rate)
+		(void)snprintf(text, FMTP_BYTES, "maxplaybackrate=%u", rate);
+	else if (!strcasecmp(codec, "G729"))
+		(void)snprintf(text, FMTP_BYTES, "annexb=no");
 }
 
 bool fmtp_says_no(const char *fmtp, const char *name)

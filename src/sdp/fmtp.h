@@ -52,6 +52,15 @@ struct fmtp_opus {
 
 void fmtp_opus_read(struct fmtp_opus *out, const char *fmtp);
 
+/** Room for what fmtp_write() writes. */
+#define FMTP_BYTES 96u
+
+/** Write how @codec (its name in SDP) is asked for, "" for nothing: of AMR
+ * modes and alignment of @amr; of Opus its rate, Hz, but for 0; G.729 without
+ * its silence descriptor. */
+void fmtp_write(char text[FMTP_BYTES], const char *codec,
+		const struct fmtp_amr *amr, unsigned rate);
+
 /** Does it say no to @name, which is "yes" where it is not said: frames of
  * Annex B of G.729 ("annexb"), of Annex A of G.723.1 ("annexa"; RFC 4856, 2.1.9
  * and 2.1.5)? */

@@ -172,6 +172,27 @@ static void what_is_not_said_is_as_usual(void **state)
 				 all[i].wanted);
 }
 
+static void what_is_written_is_read(void **state)
+{
+	const struct fmtp_amr amr = { .octet_align = true, .mode_set = 0x8095 };
+	struct fmtp_amr read;
+	struct fmtp_opus opus;
+	struct cr_err e;
+	char text[FMTP_BYTES];
+
+	fmtp_write(text, "amr-wb", &amr, 0);
+	assert_string_equal(text, "mode-set=0,2,4,7,15;octet-align=1");
+	assert_int_equal(fmtp_amr_read(&read, text, 16, &e), 0);
+	assert_memory_equal(&read, &amr, sizeof(amr));
+	fmtp_write(text, "opus", &amr, 8000);
+	fmtp_opus_read(&opus, text);
+	assert_int_equal(opus.max_rate, 8000);
+	fmtp_write(text, "G729", &amr, 0);
+	assert_true(fmtp_says_no(text, "annexb"));
+	fmtp_write(text, "PCMU", &amr, 8000);
+	assert_string_equal(text, "");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -183,6 +204,7 @@ int main(void)
 			payloads_of_amr_differ_by_what_changes_their_bits),
 		cmocka_unit_test(opus_says_what_it_receives),
 		cmocka_unit_test(an_annex_is_on_unless_no),
+		cmocka_unit_test(what_is_written_is_read),
 	};
 
 	return cmocka_run_group_tests_name("fmtp", tests, NULL, NULL);
