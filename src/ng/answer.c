@@ -133,8 +133,7 @@ static void agree_mux(struct node *n, struct ng_endpoint *l, bool mux)
 		endpoint_rtcp_mux(ep->endpoint, mux);
 }
 
-/* On whose word a call of two streams ends that an answer, or another branch,
- * ends. */
+/* The author of the end of a call that an answer, or another branch, ends. */
 static const struct node_who proxy = { .by = NODE_BY_PROXY };
 
 /* Nobody else has it. */
@@ -299,7 +298,8 @@ int ng_stream_weigh(struct node *n, const struct ng_stream *s,
 
 /* --- lines --- */
 
-/* What the offerer and the answerer become by what both have settled on. */
+/* Complete the specs of the offerer and the answerer: addresses, and lengths of
+ * packets. */
 static void answered_specs(struct ng_exchange *x, unsigned i)
 {
 	const struct ng_request *r = x->w->request;
@@ -327,8 +327,9 @@ static void answered_specs(struct ng_exchange *x, unsigned i)
 	ng_spec_packets(answerer, answer, &to_answerer);
 }
 
-/* What the offerer is told of the line. What it is to send: what the other one
- * is sent is its own matter where the proxy asks for something of that. */
+/* Fill in the line that the offerer gets, with the packets that it is to send.
+ * Where the proxy asks for a packet time, those to the answerer do not count.
+ */
 static int report_line(struct ng_exchange *x, unsigned i, struct cr_err *e)
 {
 	const struct sdp_line *offer = sdp_line(x->d->offer, i);
@@ -394,9 +395,9 @@ static int prepare_lines(struct ng_exchange *x, struct cr_err *e)
 
 /* --- all lines, or none --- */
 
-/* What would refuse a line is found before another one has changed, or another
+/* Find a reason to refuse any line, before another one has changed or another
  * branch has ended. One line alone that takes no endpoint from another branch
- * says so by itself. */
+ * needs no such check. */
 static int weigh_answer(struct ng_exchange *x, struct cr_err *e)
 {
 	struct node *n = x->w->service->node;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is told of calls, in the words of the protocol, and of the node.
+ * Reports of calls and of the node, in the words of the protocol.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -87,8 +87,8 @@ static json_int_t in(cr_ns t, cr_ns unit)
 /* Fewer packets are no sample. */
 enum { SAMPLE_PACKETS = 25 };
 
-/* What was heard of the party of @endpoint since @since. False: nobody knows.
- */
+/* Make a sample of what came from the party of @endpoint since @since. False:
+ * nothing is known. */
 static bool sample_endpoint(const struct node_endpoint_info *endpoint,
 			    struct node_stream *from,
 			    const struct record_loss *since,
@@ -152,9 +152,9 @@ static json_t *reported_sample(const struct ng_sample *s, const char *last,
 			 (int)(s->loss * 100 + 0.5), last, value);
 }
 
-/* What is known of how the party of @endpoint sounds, by its SSRC: of all that
- * came so far, and the worst and best parts of it. Round trips are known where
- * there is RTCP. */
+/* Report how the party of @endpoint sounds, by its SSRC: of all that came so
+ * far, and the worst and best parts of it. Round trips are known where there is
+ * RTCP. */
 static void report_ssrc(const struct node_endpoint_info *endpoint,
 			struct node_stream *from, struct ng_endpoint *of,
 			json_t *to)

@@ -14,8 +14,8 @@
 enum { DYNAMIC_FIRST = 96, TYPES = 128 };
 
 /*
- * What parameters say of how packets of @f are written: of AMR's; 0 of others.
- * Formats with a negative one are like no other.
+ * Return how packets of @f are laid out: of AMR, by its parameters; 0 for
+ * others. Formats with a negative layout are like no other.
  */
 static int format_layout(const struct sdp_format *f)
 {
@@ -44,7 +44,7 @@ bool format_same(const struct sdp_format *a, const struct sdp_format *b)
 
 /* --- making an offer --- */
 
-/* What becomes of a format of the offer. */
+/* The treatment of a format of the offer. */
 enum fate {
 	FATE_GONE,
 	FATE_HIDDEN,   /* from the answerer */
@@ -275,7 +275,7 @@ static enum codec_unmet add_codec(struct codec_offer *o,
 	return CODEC_MET;
 }
 
-/* What "transcode" names, in its order. */
+/* Add the codecs that "transcode" names, in its order. */
 static void add_transcoded(struct codec_offer *o)
 {
 	const struct codec_rules *r = o->rules;
@@ -306,8 +306,8 @@ static const struct sdp_format *events_at(const struct codec_offer *o,
 	return NULL;
 }
 
-/* What travels among the speech: noise at its clock, else it is hidden; events
- * at any (RFC 4733, 2.3.5). */
+/* Put the formats that travel among the speech: noise at its clock, else it is
+ * hidden; events at any (RFC 4733, 2.3.5). */
 static void put_kind(struct codec_offer *o, enum format_kind kind)
 {
 	for (unsigned i = 0; i < o->line->nformats; i++) {
@@ -527,7 +527,7 @@ static const struct codec_item *find_offered(const struct codec_list *offered,
 	return equal ? equal : same;
 }
 
-/* Which format of the answer is which of the offer. */
+/* Match the formats of the answer with those of the offer. */
 static void match_formats(struct settling *s)
 {
 	int layout[SDP_FORMATS_MAX];
@@ -562,8 +562,8 @@ static void pass_format(struct settling_party *c, const struct sdp_format *f,
 		};
 }
 
-/* What both have, each by its own number. @own: what is answered, if only one
- * codec is. */
+/* List the formats that both have, each by its own number. @own: the one that
+ * is answered, if only one codec is. */
 static void list_passed(struct settling *s, const struct codec_item *own)
 {
 	for (unsigned i = 0; i < s->offered->n; i++) {
@@ -671,8 +671,8 @@ static void add_events(struct settling_party *c, const struct sdp_format *f)
 	t->one[t->n++].clock = f->rate;
 }
 
-/* What it is sent is at the clock of its speech, or that of most; others are
- * more that it may send. */
+/* Choose the events that it is sent: at the clock of its speech, or that of
+ * most. It may send the others, too. */
 static void take_events(const struct settling_party *c)
 {
 	struct aux_spec *to = &c->spec->types;
@@ -765,8 +765,8 @@ static bool is_noise(const struct sdp_format *f, unsigned rate)
 	return format_kind(f) == FORMAT_NOISE && f->rate == rate;
 }
 
-/* What of comfort noise at the clocks of what they are sent both know, and what
- * is passed on. */
+/* Settle comfort noise: that at the clocks of what they are sent, if both know
+ * it, and that which is passed on. */
 static void settle_noise(const struct settling *s)
 {
 	struct codec_settled *out = s->out;

@@ -24,7 +24,7 @@
 
 /* --- one codec, and what this node can do with it --- */
 
-/** What a payload type carries. */
+/** The content of a payload type. */
 enum format_kind { FORMAT_SPEECH, FORMAT_EVENTS, FORMAT_NOISE };
 enum format_kind format_kind(const struct sdp_format *f);
 
@@ -43,10 +43,11 @@ const struct cr_codec *codec_find(const struct sdp_format *f, unsigned *rate);
 bool codec_able(const struct sdp_format *f);
 bool codec_passes(const struct sdp_format *f);
 
-/** How speech of @f is sent to a party that receives it: its payload format,
- * modes and options, by the RFC of its codec; @bit_rate is the most, 0: the
- * codec's own. Texts are static. What can only be passed on has a codec for
- * that. 0; -EINVAL with @e: no such codec, or parameters that it has not. */
+/** Let @out be how speech of @f is sent to a party that receives it: its
+ * payload format, modes and options, by the RFC of its codec; @bit_rate is the
+ * most, 0: the codec's own. Texts are static. A format that can only be passed
+ * on gets the codec for that. 0; -EINVAL with @e: no such codec, or parameters
+ * that it has not. */
 int codec_side(struct codec_use *out, const struct sdp_format *f,
 	       unsigned bit_rate, struct cr_err *e);
 
@@ -104,7 +105,7 @@ enum codec_rule {
 	CODEC_OFFER,
 	/** The same; added where it was not there. */
 	CODEC_TRANSCODE,
-	/** How a codec that was offered is used. */
+	/** The bit rate of a codec that was offered. */
 	CODEC_SET,
 	CODEC_RULES
 };
@@ -198,8 +199,8 @@ int codec_offer_make(struct codec_offer *o, struct codec_list **out,
 /** The first speech that @list shows, or NULL. */
 const struct codec_item *codec_best_shown(const struct codec_list *list);
 
-/** What the offerer speaks if the other one has something else: of what it has
- * and this node can code, what it likes best. NULL: there is none. */
+/** Return the speech of the offerer if the answerer has something else: the one
+ * it likes best of those that this node can code. NULL: there is none. */
 const struct codec_item *codec_own_speech(const struct codec_list *list);
 
 /** The formats that are shown, into @out[SDP_FORMATS_MAX]. How many. */
@@ -212,11 +213,11 @@ struct codec_settled {
 	/** The caller's, which get the codecs: side, also, passed and types;
 	 * all else is unsaid. */
 	struct endpoint_spec *party[2];
-	/** What they are sent: of what was offered, and of the answer. */
+	/** Their speech: of the offered list, and of the answer. */
 	const struct sdp_format *speech[2];
-	/** What they are sent differs: nothing is passed on. */
+	/** Their speech differs: nothing is passed on. */
 	bool transcoded;
-	/** What the offerer is answered. */
+	/** The formats that the offerer is answered. */
 	struct sdp_format answer[SDP_FORMATS_MAX];
 	unsigned nanswer;
 };

@@ -105,7 +105,8 @@ static void cut_ng_connection(struct ng_connection *c, const char *why)
 
 /* --- messages --- */
 
-/* What follows cannot be told apart: its sender is told, and has to go. */
+/* Give up the connection, as its next messages cannot be told apart: its sender
+ * gets an error, and is closed. */
 static void break_off(struct ng_connection *c, const char *text)
 {
 	struct ng_listener *l = c->listener;

@@ -55,7 +55,7 @@ struct ng_host_quota {
 	struct ng_share_tree tree;
 };
 
-/** What one dialog has; zero: nothing yet. */
+/** The share of one dialog; zero: nothing yet. */
 struct ng_due {
 	struct ng_share *share; /**< whose it is; NULL: nobody's yet */
 	unsigned lines;
@@ -81,7 +81,7 @@ int ng_due_change(struct ng_host_quota *s, struct ng_due *d, unsigned lines,
 int ng_due_ring(struct ng_host_quota *s, struct ng_due *d, bool rings,
 		struct cr_err *e);
 
-/** How many of its host's ring; 0: nobody's. */
+/** Return how many dialogs of its host ring; 0: no host. */
 unsigned ng_due_ringing(const struct ng_due *d);
 
 /** It has nothing any more; nobody's is fine. */
@@ -89,7 +89,7 @@ void ng_due_close(struct ng_host_quota *s, struct ng_due *d);
 
 /* --- calls, sides, dialogs --- */
 
-/** How a party sounded for a while, @at (s, UTC). */
+/** The sound of a party for a while, until @at (s, UTC). */
 struct ng_sample {
 	double mos, loss; /**< @loss: 0..1 */
 	cr_ns jitter;
@@ -117,7 +117,7 @@ struct ng_side {
 	char *tag; /**< NULL: it has not told it yet */
 	struct ng_endpoint endpoint[SDP_LINES_MAX];
 	unsigned users; /**< dialogs that have it */
-	/** What it was sent last: "o=" has this version. */
+	/** The version in "o=" that it was sent last. */
 	uint64_t version;
 	char *text; /**< that, or NULL */
 	cr_ns created;
@@ -130,7 +130,7 @@ enum ng_mux_agreed {
 	NG_MUX_SURE = 4, /**< and has it, even if its answer says not */
 };
 
-/** What the newest offer of a line was, as it was passed on. */
+/** The newest offer of a line, as it was passed on. */
 struct ng_offered {
 	struct codec_list *list; /**< NULL: the line was refused */
 	/** ms; 0: unsaid. Of packets to the offerer and to the other one, as
@@ -145,7 +145,7 @@ struct ng_stream {
 	bool early;	    /**< it has begun on an offer only */
 	struct ng_offered offered;
 	struct codec_list *spoken; /**< last, by the sides; NULL: nothing */
-	/** What is kept free for the newest offer, until it is answered. */
+	/** Kept free for the newest offer, until it is answered. */
 	struct node_call_promise promised;
 };
 
@@ -157,7 +157,7 @@ struct ng_dialog {
 	/** The newest offer, until it was answered and after; NULL: none. */
 	struct sdp *offer;
 	unsigned offerer; /**< whose it is */
-	/** Where the offerer is, in place of what it says, and how it is
+	/** The address of the offerer, in place of what it says, and how it is
 	 * learned; as ng_request's. */
 	struct sockaddr_storage host;
 	int learn;
@@ -171,7 +171,7 @@ struct ng_dialog {
 	TAILQ_ENTRY(ng_dialog) ringing;
 	bool rings;
 	cr_ns offered; /**< last; monotonic */
-	/** What it has of its host's share, and octets of that for the newest
+	/** Its part of its host's share, and octets of that for the newest
 	 * offer and answer. */
 	struct ng_due due;
 	size_t kept[2];
@@ -212,7 +212,7 @@ void ng_call_free(struct ng_calls *c, struct ng_call *call);
  * callee need not say the tag of the other side. */
 struct ng_dialog *ng_dialog_of_offer(struct ng_call *call,
 				     const struct ng_dialog_key *w);
-/** That an answer to @w->from is about, or NULL: there is none. */
+/** The dialog that an answer to @w->from is about, or NULL: there is none. */
 struct ng_dialog *ng_dialog_of_answer(struct ng_call *call,
 				      const struct ng_dialog_key *w);
 /** Has the other side of @w->from offered since what an answer of @w answers?

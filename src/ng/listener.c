@@ -263,7 +263,7 @@ struct datagrams {
 	char octets[BATCH][DATAGRAM];
 };
 
-/* Which of our addresses the kernel says it came to. */
+/* Return the one of our addresses that it came to, as the kernel says. */
 static struct ng_local local_of(struct msghdr *m)
 {
 	struct ng_local at = { .family = AF_UNSPEC };
@@ -453,7 +453,8 @@ static long write_error(struct ng_listener *l, const struct ng_message *m,
 	return n;
 }
 
-/* What cannot be said is an error, too. */
+/* Write the answer @body to l->text; one that has no form in a message becomes
+ * an error. */
 static long write_answer(struct ng_listener *l, const struct ng_message *m,
 			 const json_t *body)
 {

@@ -54,7 +54,7 @@ struct ng_limits {
 	cr_ns idle;	    /**< until a connection asks again              */
 };
 
-/** What is bounded if nobody says otherwise. */
+/** The bounds where none are given. */
 extern const struct ng_limits ng_limits_usual;
 
 struct ng_listener_config {

@@ -80,7 +80,7 @@ struct ng_local {
 	};
 };
 
-/** Where a request came from, and its answer goes. */
+/** The source of a request, where its answer goes. */
 struct ng_origin {
 	struct sockaddr_storage from;
 	struct ng_connection *connection; /**< NULL: UDP */

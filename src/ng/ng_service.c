@@ -140,7 +140,7 @@ static bool is_answered(const struct ng_call *call)
 
 /* --- answers --- */
 
-/* What is known of names that mean nothing here: once each. */
+/* Log each name that means nothing here once. */
 static void count_unknown(struct ng_service *sv, const struct ng_request *r)
 {
 	for (unsigned i = 0; i < r->nunknown; i++) {
@@ -171,7 +171,7 @@ static json_t *failed(const struct cr_err *why)
 	return ng_result("error", "error-reason", why->text);
 }
 
-/* What has failed for want of memory may have had no words for it. */
+/* Give @why words, if a failure for want of memory had none. */
 static void in_words(int err, struct cr_err *why)
 {
 	if (!*why->text)
@@ -259,7 +259,7 @@ static bool ng_forget_waits(struct ng_service *sv, const char *call_id,
 
 /* --- commands --- */
 
-/* Which it meant, or a warning that there is none. */
+/* Refuse a request for a call that there is not, or warn of it. */
 static int not_found(const struct ng_work *w, struct cr_err *e)
 {
 	static const char text[] = "Call-ID not found or tags didn't match";
@@ -390,7 +390,7 @@ static int work_on(struct ng_wait *wait, json_t **reply)
 	if (!wait->times) {
 		sv->count.asked[r->command]++;
 		count_unknown(sv, r);
-		/* What it is about, for a delete of that meanwhile. */
+		/* Its call, for a delete of that meanwhile. */
 		wait->call_id = r->call_id;
 		wait->key = r->key;
 	}
@@ -549,8 +549,8 @@ static void bound_limits(struct ng_service *sv,
 						      : NG_CALL_LINES;
 }
 
-/* How often silent calls are looked for, at most and at least; and how often
- * within the time that is waited. */
+/* The time between two looks for silent calls, at most and at least; and the
+ * number of looks within the time that is waited. */
 #define TICK_MIN (50 * CR_MS)
 #define TICK_MAX (5 * CR_SEC)
 enum { TICKS = 4 };

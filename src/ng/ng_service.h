@@ -46,7 +46,7 @@ struct ng_service_config {
 	struct ng_bounds most;	    /**< zero: see above                 */
 };
 
-/** How calls ended, and what became of requests. */
+/** Ends of calls, and results of requests. */
 struct ng_counts {
 	unsigned long long asked[NG_COMMANDS];
 	unsigned long long errors, load_limits;
@@ -80,7 +80,8 @@ unsigned ng_service_pending(const struct ng_service *s);
 
 void ng_service_stats(const struct ng_service *s, struct ng_service_stats *out);
 
-/** Where it listens, with the port that port 0 has become. */
+/** Write the address that it listens at, with the port that port 0 has become.
+ */
 void ng_service_local(const struct ng_service *s, char *buf, size_t size);
 
 #endif

@@ -46,14 +46,14 @@ struct ng_exchange {
 	struct sdp *sdp;
 	bool carried[SDP_LINES_MAX];
 	unsigned ncarried;
-	/** Which endpoints of each line it has opened, by side. */
+	/** Endpoints of each line that it has opened, by side. */
 	bool opened[SDP_LINES_MAX][2];
-	/** What the dialog is to have of its host's share: media lines, and
-	 * octets for this description. */
+	/** The share that the dialog is to have: media lines, and octets for
+	 * this description. */
 	unsigned due_lines;
 	size_t due_octets;
 	struct ng_draft draft;
-	/** What the other side is told of each line. */
+	/** The lines that the other side gets. */
 	struct sdp_line_out out[SDP_LINES_MAX];
 	/* the rest is not cleared */
 	struct sdp_format format[SDP_LINES_MAX][SDP_FORMATS_MAX];
@@ -89,7 +89,7 @@ struct ng_service {
 	/** Names that were logged as unknown. */
 	char unknown[64][NG_UNKNOWN_BYTES];
 	unsigned nunknown;
-	/* What a request is worked on with. One is enough: an answer begins no
+	/* Room for the work on a request. One is enough: an answer begins no
 	 * other request before its own has ended (ng/listener.h). */
 	struct ng_request request;
 	struct node_cost_wait lacks; /**< with -EAGAIN */
@@ -113,7 +113,7 @@ bool ng_end_oldest(struct ng_service *sv, const struct ng_dialog *d);
  * endpoints that only it has. */
 void ng_end_dialog(struct ng_service *sv, struct ng_dialog *d,
 		   enum node_end why, const struct node_who *who);
-/** What was promised to line @i of @d is not any more. */
+/** Nothing is kept free for line @i of @d any more. */
 void ng_release(struct ng_service *sv, struct ng_stream *s);
 
 /** Add to the warning of a reply. */
@@ -159,7 +159,7 @@ bool ng_endpoint_local(struct node *n, const struct ng_endpoint *l,
 
 /* --- what lines mean for the node: answer.c --- */
 
-/** How long packets to a party are to be, ms; 0: unsaid. */
+/** The packet times of a party, ms; 0: unsaid. */
 struct ng_packets {
 	unsigned ptime;	   /**< of what it is sent; 0: as its line says */
 	unsigned in_ptime; /**< that it was told to send                */
@@ -177,7 +177,8 @@ void ng_spec_packets(struct endpoint_spec *to, const struct sdp_line *line,
 void ng_spec_locate(struct endpoint_spec *to, const struct sdp_line *line,
 		    const struct sockaddr_storage *host, int learn);
 
-/** Which side may send, with hold by address (RFC 2543) as RFC 3264 has it. */
+/** Return which side may send, with hold by address (RFC 2543) as RFC 3264 has
+ * it. */
 enum sdp_mode ng_line_mode(const struct sdp_line *line);
 
 /** Close @l, and end the call that has it. */
@@ -191,7 +192,7 @@ int ng_stream_prepare(struct node *n, struct ng_dialog *d, unsigned i,
 		      const struct endpoint_spec to[2],
 		      struct node_cost_wait *lacks,
 		      struct node_call_change **change, struct cr_err *e);
-/** What has been prepared for @s takes effect. Returns its call. */
+/** Let @change take effect. Returns the call of @s. */
 struct node_call *ng_stream_commit(struct ng_stream *s,
 				   struct node_call_change *change);
 /** The call of @s has been answered; or (@early) has begun before that:
@@ -223,7 +224,8 @@ int ng_stream_weigh(struct node *n, const struct ng_stream *s,
 /** All that is known of the dialogs of @call that @key means, into @reply. */
 void ng_report_call(struct ng_service *sv, struct ng_call *call,
 		    const struct ng_dialog_key *key, json_t *reply);
-/** How the parties of @call have sounded since the last time. */
+/** Take a sample of how the parties of @call have sounded since the last one.
+ */
 void ng_take_samples(struct ng_service *sv, struct ng_call *call);
 /** The numbers of the node. */
 void ng_report_statistics(struct ng_service *sv, json_t *reply);

@@ -249,7 +249,7 @@ static const char *interface_of(struct node *n, const struct ng_endpoint *l)
 	return ep ? ep->interface->cfg.name : NULL;
 }
 
-/* Where a side has endpoints already, it gets more of them. */
+/* Return the interface of the endpoints that a side has already. */
 static const char *usual_interface(const struct ng_exchange *x, unsigned side)
 {
 	const struct ng_side *s = x->d->side[side];
@@ -513,8 +513,8 @@ static void begin_early(struct ng_exchange *x, unsigned i)
 
 /* --- what it will need --- */
 
-/* What both may settle on if the other side likes what it is offered best: @to,
- * in the order of sides. Where they are does not matter. */
+/* Guess what both settle on if the other side likes best what it is offered
+ * first: @to, in the order of sides, without addresses. */
 static int guess(struct ng_exchange *x, unsigned i, struct endpoint_spec to[2],
 		 struct cr_err *e)
 {
@@ -713,7 +713,7 @@ static bool ports_run_short(const struct node *n)
 	return false;
 }
 
-/* Where there is no room, what rings for long makes some. */
+/* Offer; without room for it, end dialogs that have rung for long. */
 static int offer_or_displace(struct ng_dialog *d, const struct ng_work *w,
 			     struct cr_err *e)
 {

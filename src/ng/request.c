@@ -22,7 +22,8 @@
 #include "cr/error.h"
 #include "rtp/learn.h"
 
-/* What list answers where nothing is said. */
+/* Bounds of the numbers of a request, and how many calls list answers if it
+ * does not say. */
 enum { LIST_LIMIT = 32, LIST_LIMIT_MAX = 1000, PTIME_MAX = 200 };
 
 const char *const ng_command_names[NG_COMMANDS + 1] = {
@@ -328,7 +329,7 @@ static int read_sdp(struct ng_request *r, const char *key, const json_t *v,
 	return 0;
 }
 
-/* Those of codecs are codec_rules_read()'s. */
+/* Read the flags but for those of codecs, which codec_rules_read() reads. */
 static int read_flags(struct ng_request *r, const char *key, const json_t *v,
 		      struct cr_err *e)
 {
@@ -533,7 +534,7 @@ static int read_key(struct ng_request *r, const char *name, const json_t *v,
 	return 0;
 }
 
-/* What is read, and what it becomes. */
+/* A script that is read, and the request that it becomes. */
 struct script {
 	const char *p; /* what is left of it */
 	json_t *body;
@@ -555,8 +556,8 @@ static json_t *read_word(struct script *s, const char *stops)
 	return v;
 }
 
-/* How many octets the key at @p has, which a "=" follows; 0: there is none. No
- * key has a slash: "AMR/8000/1///mode-set=7" is a codec. */
+/* Return how many octets the key at @p has, which a "=" follows; 0: there is
+ * none. No key has a slash: "AMR/8000/1///mode-set=7" is a codec. */
 static size_t key_bytes(const char *p, const char *stops)
 {
 	size_t most = strcspn(p, stops), n = 0;
@@ -824,8 +825,7 @@ static int name_keys(json_t *body)
 	return err;
 }
 
-/* What is said by one text of flags, as keys and flags. Once: it is none of
- * @body then. */
+/* Turn a text of flags into keys and flags, and take it out of @body. */
 static int spread_flags(struct ng_request *r, json_t *body, struct cr_err *e)
 {
 	static const char *const in[] = { "flags", "rtpp-flags" };
@@ -848,8 +848,8 @@ static int spread_flags(struct ng_request *r, json_t *body, struct cr_err *e)
 	return err;
 }
 
-/* Where its signalling came from is where the party is, if that is asked for.
- */
+/* Let the party be at the address that its signalling came from, if that is
+ * asked for. */
 static void read_source(struct ng_request *r, const json_t *body)
 {
 	const json_t *from = json_object_get(body, "received-from");

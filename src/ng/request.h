@@ -42,7 +42,7 @@ extern const char *const ng_command_names[];
 #define NG_UNKNOWN_MAX 8u
 #define NG_UNKNOWN_BYTES 48u
 
-/** What is asked for of RTCP at RTP's port (RFC 5761); as bits. */
+/** Wishes about RTCP at RTP's port (RFC 5761); as bits. */
 enum ng_mux {
 	NG_MUX_REQUIRE = 1,
 	NG_MUX_REJECT = 2,
@@ -50,7 +50,7 @@ enum ng_mux {
 	NG_MUX_DEMUX = 8
 };
 
-/** Which dialog of a call is meant. */
+/** The tags and the branch that mean a dialog of a call. */
 struct ng_dialog_key {
 	const char *from, *to, *branch; /**< NULL: not said */
 };
@@ -78,7 +78,7 @@ struct ng_request {
 	int family;		  /**< AF_INET, AF_INET6; 0: any */
 	/** Of the party, in place of what it says; no family: that. */
 	struct sockaddr_storage host;
-	/** What is said in place of our address; no family: that. */
+	/** Written in place of our address; no family: that. */
 	struct sockaddr_storage shown;
 	int learn;	    /**< enum learn_mode; -1: unsaid */
 	bool strict_source; /**< where nothing is learned, only that is heard */

@@ -202,7 +202,7 @@ bool fmtp_says_no(const char *fmtp, const char *name)
 	return value && bytes == 2 && !strncasecmp(value, "no", 2);
 }
 
-/* What is not said is this. */
+/* Values of parameters that are not there. */
 static const struct usual {
 	const char *codec, *parameters;
 } usual[] = {

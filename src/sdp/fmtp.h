@@ -40,7 +40,8 @@ struct fmtp_amr {
 int fmtp_amr_read(struct fmtp_amr *out, const char *fmtp, unsigned modes,
 		  struct cr_err *e);
 
-/** What RFC 4867, 8.3.1 wants to be equal in offer and answer, as bits. */
+/** Return the parameters that RFC 4867, 8.3.1 wants to be equal in offer and
+ * answer, as bits. */
 int fmtp_amr_layout(const struct fmtp_amr *amr);
 
 /** Opus (RFC 7587, 6.1): what its receiver says of itself. */

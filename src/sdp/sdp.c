@@ -482,7 +482,7 @@ static void add_number(struct writer *w, sdp_media_t *m, const char *name,
 	add_attribute(w, m, name, text);
 }
 
-/* Where RTCP comes (RFC 3605): "53020", or "53020 IN IP4 192.0.2.1". */
+/* Add where RTCP comes (RFC 3605): "53020", or "53020 IN IP4 192.0.2.1". */
 static void add_rtcp(struct writer *w, sdp_media_t *m,
 		     const struct sdp_line_out *out)
 {

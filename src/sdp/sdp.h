@@ -33,7 +33,7 @@
  * far shorter, and to compare them takes long. */
 #define SDP_FMTP_MAX 256u
 
-/** Whether it sends, and wants to be sent to (RFC 3264, 5.1); as bits. */
+/** Direction: does it send, and want to be sent to (RFC 3264, 5.1)? As bits. */
 enum sdp_mode {
 	SDP_INACTIVE = 0,
 	SDP_SENDONLY = 1,
@@ -77,8 +77,7 @@ struct sdp_line {
 	bool ice;      /**< it has candidates */
 	enum sdp_transport transport;
 	enum sdp_mode mode;
-	/** Where it listens. No family: at a host that is no number, or
-	 * nowhere. */
+	/** Its addresses. No family: at a host that is no number, or none. */
 	struct sockaddr_storage rtp, rtcp;
 	bool rtcp_said; /**< by "a=rtcp"; else it is what that is without */
 	unsigned ptime, maxptime;	  /**< ms; 0: unsaid           */
@@ -105,7 +104,7 @@ const struct sdp_line *sdp_line(const struct sdp *sdp, unsigned i);
 /** The number of its line "o=" that rises with every change. */
 uint64_t sdp_version(const struct sdp *sdp);
 
-/** What is written in place of a media line of RTP. */
+/** A line that is written in place of a media line of RTP. */
 struct sdp_line_out {
 	/** Port 0; of the rest only @rtp matters: see sdp_out. */
 	bool refused;

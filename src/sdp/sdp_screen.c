@@ -22,7 +22,7 @@
 #include "base/utf8.h"
 #include "sdp/sdp_screen.h"
 
-/** Where a line stands. */
+/** The place of a line. */
 struct sdp_place {
 	unsigned media;	  /**< lines "m=" until here, this one too      */
 	unsigned formats; /**< of the last of them                      */
@@ -33,7 +33,7 @@ struct sdp_place {
 	bool mistyped;
 };
 
-/* What is left of a line. */
+/* The rest of a line. */
 struct span {
 	const char *p, *end;
 };
@@ -259,7 +259,7 @@ static bool format(struct span *s, const struct sdp_place *at)
 	return at->rtp ? screen_number(s, 127) : some(s, is_token);
 }
 
-/* What is refused anyway may have any. */
+/* Check formats; those of a line that is refused may be any. */
 static bool formats(struct span *s, struct sdp_place *at)
 {
 	struct span all = *s;
@@ -395,8 +395,8 @@ static const char *attribute_wrong(struct span s, struct sdp_place *at)
 }
 
 /*
- * What is wrong with the line "@letter=" whose value is from @p to @end, or
- * NULL: nothing. It is an example of a right one, and static. A line "m="
+ * Return what is wrong with the line "@letter=" whose value is from @p to @end,
+ * or NULL: nothing. It is an example of a right one, and static. A line "m="
  * changes @at.
  */
 static const char *sdp_line_wrong(char letter, const char *p, const char *end,

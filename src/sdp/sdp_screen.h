@@ -9,8 +9,8 @@
 
 #include "sdp/sdp.h"
 
-/* How a message begins of what passed sdp_screen() and not the library: the
- * grammar of ours is to leave nothing of that. */
+/* The begin of a message about a text that passed sdp_screen() and not the
+ * library: our grammar is to leave nothing of that. */
 #define SDP_LIBRARY_REFUSES "this is no SDP: libsofia says: "
 
 /** A description as lines that the library can stand. */
