@@ -273,6 +273,8 @@ static void one_step(uint64_t *seed)
 {
 	static char before[REPLY_MAX], after[REPLY_MAX];
 	static char knew[REPLY_MAX], knows[REPLY_MAX];
+	const struct node_call_promise promised = sv->promised;
+	const struct ng_host_quota shares = sv->shares;
 	json_t *reply, *request = asking_request(seed);
 	char *text;
 
@@ -287,6 +289,10 @@ static void one_step(uint64_t *seed)
 	    0) {
 		assert_string_equal(after, before);
 		assert_string_equal(knows, knew);
+		assert_int_equal(sv->promised.streams, promised.streams);
+		assert_int_equal(sv->promised.ppm, promised.ppm);
+		assert_int_equal(sv->shares.lines, shares.lines);
+		assert_int_equal(sv->shares.octets, shares.octets);
 		refusals++;
 	}
 	refused_for_room += strstr(text, "--ng-lines ") != NULL ||
