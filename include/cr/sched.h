@@ -128,7 +128,7 @@ struct cr_sched_ops {
 	 */
 	struct cr_task *(*pick)(struct cr_rq *rq, unsigned cpu, cr_ns now);
 
-	/** @t left cpu[@cpu] after @ran ns of service this time. */
+	/** @t, its job unchanged, left cpu[@cpu] after @ran ns this time. */
 	void (*stop)(struct cr_rq *rq, unsigned cpu, struct cr_task *t,
 		     cr_ns ran, enum cr_stop why, cr_ns now);
 
