@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One received datagram on its way into a stream's frame buffer.
+ * One received datagram on its way into a stream's frame buffer, or on to the
+ * other party.
  *
  * Order is kept by dropping: a packet behind a newer one is counted and goes,
- * for the codec's state has already passed it.
+ * for the codec's state has already passed it. What a relay passes on keeps its
+ * order as it came.
+ *
+ * A transcoder is at rest when its ring is empty, its task sleeps, its packets
+ * have left, no frames wait for more, and no digit for its end. Only frames of
+ * its receiver give it work, so it stays so while that looks, and what workers
+ * have written of it and of the stream can be read and written here.
  */
 #include "media/packet.h"
 
@@ -20,6 +27,20 @@
 _Static_assert(PACKET_BYTES_MAX <= INLET_BYTES,
 	       "what is cut off must be too large");
 _Static_assert(PACKET_BYTES_MAX <= BURST_BYTES, "a relay can send it on");
+
+/* --- frames --- */
+
+void packet_fetch(const struct transcoder *c)
+{
+	frame_ring_fetch_producer(c->ring);
+	cache_fetch(&c->source_known,
+		    offsetof(struct transcoder, source) -
+			    offsetof(struct transcoder, source_known) +
+			    sizeof(struct sockaddr_in6));
+	cache_fetch(&c->receive_stage, sizeof(c->receive_stage));
+	cache_fetch(&c->terms.kind, sizeof(c->terms.kind));
+	cache_fetch(&c->lt.active, sizeof(c->lt.active));
+}
 
 /* Note the party, whose packet @p was the first one, for a process that may
  * have to go on. At the shared port without @endpoint. */
@@ -50,26 +71,6 @@ static bool from_source(struct transcoder *c,
 		return true;
 	}
 	return address_equal(&c->source, from);
-}
-
-/* The kind of a packet. Types may change at any moment: looked up once. */
-struct kind {
-	enum frame_ring_what what;
-	int codec;	/* of speech; negative: none, or nobody knows of it */
-	uint32_t clock; /* of events, Hz */
-	bool known;	/* of speech, or of what travels among it */
-};
-
-static struct kind packet_kind_of(struct transcoder *c, uint8_t pt)
-{
-	const struct aux_types t = transcoder_aux(c);
-	struct kind k = { .what = aux_what(t, pt),
-			  .codec = transcoder_codec_of(c, pt) };
-
-	k.known = k.codec >= 0 || k.what != FRAME_RING_SPEECH;
-	if (__builtin_expect(k.what == FRAME_RING_EVENT, 0))
-		k.clock = t.khz[aux_event(t, pt)] * 1000u;
-	return k;
 }
 
 /* Is it new, by its sequence number? Counts it if not. */
@@ -233,53 +234,60 @@ static struct transcoder *released(struct transcoder *c)
 	return pushed && live_task_wake(&c->lt) ? c : NULL;
 }
 
-static void push_packet(struct transcoder *c, const struct rtp_packet *p,
-			uint8_t codec, cr_ns arrival)
+static void push_packet(struct transcoder *c, const struct stream_packet *p)
 {
 	const struct receive_stage_frame frame = {
-		.meta.marker = p->marker,
+		.meta.marker = p->rtp.marker,
 		.restart = c->restart,
-		.meta.codec = codec,
-		.payload = p->payload,
-		.meta.bytes = (uint16_t)p->payload_bytes,
-		.meta.rtp_ts = p->ts,
-		.meta.rtp_seq = p->seq,
-		.meta.arrival = arrival,
+		.meta.codec = p->type.codec,
+		.payload = p->rtp.payload,
+		.meta.bytes = (uint16_t)p->rtp.payload_bytes,
+		.meta.rtp_ts = p->rtp.ts,
+		.meta.rtp_seq = p->rtp.seq,
+		.meta.arrival = p->in->arrival,
 	};
 
 	c->restart = false;
 	packet_push_frame(c, &frame);
 }
 
+/* Let the receive stage @f of @c go by the terms of now. */
+static void follow_terms(struct transcoder *c, struct receive_stage *f)
+{
+	receive_stage_set_period(f, transcoder_period(c));
+	receive_stage_set_fill(f, (enum receive_stage_fill)atomic_load_explicit(
+					  &c->fill, memory_order_relaxed));
+}
+
 /* Into its receive stage @f, from which frames may come at once. */
 static void let_in(struct transcoder *c, struct receive_stage *f,
-		   const struct rtp_packet *p, struct kind k, cr_ns arrival)
+		   const struct stream_packet *p)
 {
 	struct receive_stage_arrival in = {
-		.what = k.what,
-		.rtp = p,
-		.at = arrival,
+		.what = (enum frame_ring_what)p->type.what,
+		.rtp = &p->rtp,
+		.at = p->in->arrival,
 	};
 	enum jitter_put why;
 
 	if (in.what == FRAME_RING_SPEECH) {
 		const struct codec_use *side =
-			pipeline_input_side(c->pipeline, (uint8_t)k.codec);
+			pipeline_input_side(c->pipeline, p->type.codec);
 
-		in.number = (uint8_t)k.codec;
+		in.number = p->type.codec;
 		in.codec = (struct receive_stage_codec){
 			.side = side,
 			.clock = codec_use_clock(side),
 			.rate = codec_use_rate(side),
 		};
 	} else {
-		in.codec.clock = k.clock;
+		in.codec.clock = p->type.clock;
 	}
-	transcoder_take_receive_stage(c, f);
+	follow_terms(c, f);
 	/* a jitter buffer sorts by itself: only counted here */
 	if (receive_stage_buffers(f))
-		(void)rtp_source_update(&c->stream->account->seen, p->seq);
-	else if (!is_packet_in_order(c, p->seq))
+		(void)rtp_source_update(&c->stream->account->seen, p->rtp.seq);
+	else if (!is_packet_in_order(c, p->rtp.seq))
 		return;
 	in.restart = c->restart;
 	c->restart = false;
@@ -296,48 +304,438 @@ static void let_in(struct transcoder *c, struct receive_stage *f,
 		      receive_stage_due(f));
 }
 
-/* May the packet become a frame of @c? */
-static bool fits_frame(const struct transcoder *c, const struct rtp_packet *p,
-		       struct kind k)
+/* --- mode relay: its beginning, its end, its numbers --- */
+
+/* As many packets may be missing before a sender counts as begun anew. */
+#define GAP_MAX 100
+
+/* A step of the sender's timestamps is believed so far beyond the time that has
+ * passed: packets may have come late before. */
+#define STEP_SLACK CR_SEC
+
+/* The buffer comes first: the worker that emptied it has been awake since. */
+static bool is_at_rest(const struct transcoder *c)
 {
-	return k.known && p->payload_bytes <= c->slot_bytes;
+	const struct digits *digits = transcoder_digits(c);
+
+	return !frame_ring_waiting(c->ring) &&
+	       !atomic_load_explicit(&c->lt.active, memory_order_acquire) &&
+	       transcoder_unposted(c) && !pipeline_holds(c->pipeline) &&
+	       !(digits && digits_go_on(digits));
+}
+
+/* Of a codec that is relayed, behind all that came so far, and the transcoder
+ * is at rest. */
+static bool may_begin_relay(const struct stream_packet *p)
+{
+	const struct rtp_source *seen = &p->stream->account->seen;
+
+	return packet_type_is_agreed(p->type) &&
+	       (!seen->started ||
+		(int16_t)(p->rtp.seq - (uint16_t)seen->ext) > 0) &&
+	       is_at_rest(stream_transcoder(p->stream));
+}
+
+/* From the last packet that was sent to the next one. */
+struct step {
+	int32_t rtp_ticks; /* as its sender counts them */
+	uint32_t clock;	   /* his; 0: they say nothing  */
+	cr_ns passed;	   /* from arrival to arrival   */
+	cr_ns frame;
+};
+
+/* Its length in units of @clock: the sender's word, if that can be believed;
+ * else the time in which it came, of a frame at least. */
+static uint64_t length_of(const struct step *s, uint32_t clock)
+{
+	cr_ns time = cr_ns_max(s->passed, 0);
+
+	if (s->clock && s->rtp_ticks > 0 &&
+	    s->rtp_ticks <= rtp_ticks_in(time + STEP_SLACK, s->clock))
+		return (uint64_t)s->rtp_ticks * clock / s->clock;
+	return (uint64_t)rtp_ticks_in(cr_ns_max(time, s->frame), clock);
+}
+
+/* How many numbers @seq is behind @last, as a sender counts that goes on; 1: it
+ * begins anew. */
+static uint16_t follow_number(uint16_t seq, uint16_t last, bool fresh)
+{
+	int16_t step = (int16_t)(seq - last);
+
+	return !fresh && step > 0 && step <= GAP_MAX ? (uint16_t)step : 1;
+}
+
+/* The clock of its timestamp, as far as is known, Hz. */
+static uint32_t clock_of(const struct stream_packet *p)
+{
+	return packet_type_is_agreed(p->type) ? p->type.clock
+					      : stream_main_clock(p->stream);
+}
+
+/* The packet goes out @seq_step numbers and @step behind what was sent. */
+static void number_packet(const struct stream_packet *p, uint16_t seq_step,
+			  const struct step *step)
+{
+	struct stream *s = p->stream;
+	uint32_t ts = s->out.ts + (uint32_t)length_of(step, clock_of(p));
+
+	s->seq_more = (uint16_t)(s->out.seq + seq_step - p->rtp.seq);
+	s->ts_more = ts - p->rtp.ts;
+}
+
+/* The sender is another one, whose first packet this is: what is passed on goes
+ * on, if it is renumbered. */
+static void renumber_relay(const struct stream_packet *p)
+{
+	const struct stream *s = p->stream;
+	const struct step step = { .passed = p->in->arrival - s->out.at,
+				   .frame = stream_types(s)->period };
+
+	if (s->renumbers && s->out.at)
+		number_packet(p, 1, &step);
+}
+
+/* The listener has been on hold, and @p is the first packet for it: its number
+ * follows that of what was sent last. */
+static void resume_relay(const struct stream_packet *p)
+{
+	struct stream *s = p->stream;
+	uint32_t ssrc;
+
+	if (!s->out.at)
+		return;
+	if (!s->renumbers) {
+		/* another SSRC: a stream of its own */
+		if (!stream_relays_as(s, &ssrc) || p->rtp.ssrc != ssrc)
+			return;
+		s->out.ssrc = ssrc;
+		s->renumbers = true;
+	}
+	s->seq_more = (uint16_t)(s->out.seq + 1 - p->rtp.seq);
+}
+
+/* The clock that both sides of @c have had, if that is @clock; else 0: its
+ * timestamps say nothing of the next packet's. */
+static uint32_t same_clock(const struct transcoder *c, uint32_t clock)
+{
+	return pipeline_input_clock(c->pipeline, c->codec) == clock &&
+			       pipeline_output_clock(c->pipeline) == clock
+		       ? clock
+		       : 0;
+}
+
+/* Something has come out of the codec since mode relay: what follows, follows
+ * that, from where the speech of the packet would be in it. */
+static void follow_transcoder(const struct stream_packet *p, bool fresh)
+{
+	const struct stream *s = p->stream;
+	const struct transcoder *c = stream_transcoder(s);
+	const cr_ns now = p->in->arrival;
+	const struct pipeline_input in = { .ts = p->rtp.ts, .arrival = now };
+	uint32_t place = c->ts_out + pipeline_time(c->pipeline, &in);
+	const struct step step = {
+		.rtp_ticks = (int32_t)(place - s->out.ts),
+		.clock = fresh ? 0 : same_clock(c, clock_of(p)),
+		.passed = now - s->out.at,
+		.frame = transcoder_period(c),
+	};
+
+	number_packet(p,
+		      follow_number(p->rtp.seq, (uint16_t)s->account->seen.ext,
+				    fresh),
+		      &step);
+}
+
+/* The endpoint has accepted the packet: the mode is relay from now on. @fresh:
+ * it is of another sender than the one before. */
+static void begin_relay(const struct stream_packet *p, bool fresh)
+{
+	struct stream *s = p->stream;
+	struct transcoder *c = stream_transcoder(s);
+
+	s->renumbers = true;
+	s->out.ssrc = c->ssrc_out;
+	if (s->out.ahead >= 0)
+		renumber_relay(p);
+	else if (s->out.at)
+		follow_transcoder(p, fresh);
+	if (transcoder_receive_stage(c))
+		endpoint_wait(s->cfg.in_endpoint, ENDPOINT_RECEIVE_STAGE,
+			      CR_NEVER);
+	/* release: who looks sees the transcoder at rest */
+	atomic_store_explicit(&s->relays, true, memory_order_release);
+}
+
+/* The clock of the transcoder's input that it is for, Hz; 0: it is no speech.
+ */
+static uint32_t input_clock_of(const struct stream_packet *p)
+{
+	return p->type.what == FRAME_RING_SPEECH
+		       ? pipeline_input_clock(
+				 stream_transcoder(p->stream)->pipeline,
+				 p->type.codec)
+		       : 0;
+}
+
+/* Let what comes out of the codec go on behind what a relay has sent. */
+static void follow_relay(const struct stream_packet *p, bool fresh)
+{
+	struct stream *s = p->stream;
+	struct stream_out *out = &s->out;
+	uint16_t seq = (uint16_t)(p->rtp.seq + s->seq_more);
+	uint32_t clock = s->sent_clock;
+	const struct step step = {
+		.rtp_ticks = (int32_t)(p->rtp.ts + s->ts_more - out->ts),
+		.clock = fresh || input_clock_of(p) != clock ? 0 : clock,
+		.passed = p->in->arrival - out->at,
+		.frame = transcoder_period(stream_transcoder(s)),
+	};
+
+	/* what was not sent to a listener on hold is no loss */
+	out->seq = (uint16_t)(out->seq - 1 +
+			      follow_number(seq, out->seq, fresh || out->held));
+	/* all packets of an event that the relay has passed on have one
+	 * timestamp (RFC 4733, 2.2) */
+	out->ahead =
+		!fresh && !step.rtp_ticks && p->type.what == FRAME_RING_EVENT
+			? 0
+			: (int64_t)length_of(&step, STREAM_AHEAD_CLOCK);
+}
+
+/* The packet is the transcoder's, which knows its type, and was accepted: the
+ * mode is transcode from now on. The numbers of what is sent will follow those
+ * of the relay, which has sent what waits in @out before. @fresh: it is of
+ * another sender than the one before. False: it is late, and nothing has
+ * changed. */
+static bool end_relay(struct relay_burst *out, const struct stream_packet *p,
+		      bool fresh)
+{
+	struct stream *s = p->stream;
+	struct transcoder *c = stream_transcoder(s);
+
+	if (!fresh && rtp_source_has_passed(&s->account->seen, p->rtp.seq))
+		return false;
+	relay_flush(out);
+	if (s->out.at)
+		follow_relay(p, fresh);
+	else
+		s->out.seq = (uint16_t)(c->seq_first - 1);
+	s->out.ssrc = c->ssrc_out;
+	c->restart = true;
+	atomic_store_explicit(&s->relays, false, memory_order_release);
+	return true;
+}
+
+/* --- mode relay: its packets --- */
+
+/* As it goes on. */
+static struct rtp_packet make_outgoing(const struct stream_packet *p)
+{
+	const struct stream *s = p->stream;
+	struct rtp_packet to = p->rtp;
+
+	to.pt = p->type.as;
+	if (s->renumbers) {
+		to.seq = (uint16_t)(to.seq + s->seq_more);
+		to.ts += s->ts_more;
+		to.ssrc = s->out.ssrc;
+	}
+	return to;
+}
+
+/* Has @seq come before @last, or is it that, and no new beginning? */
+static bool is_late(uint16_t seq, uint16_t last)
+{
+	int16_t step = (int16_t)(seq - last);
+
+	return step <= 0 && step > -GAP_MAX;
+}
+
+/* Note the last packet sent: @p, as it has left as @to. */
+static void note_passed(const struct stream_packet *p,
+			const struct rtp_packet *to)
+{
+	struct stream *s = p->stream;
+	uint64_t ssrc = UINT64_C(1) << 32 | to->ssrc;
+	bool same = atomic_load_explicit(&s->sent_ssrc, memory_order_relaxed) ==
+		    ssrc;
+
+	if (same && is_late(to->seq, s->out.seq))
+		return;
+	if (!same)
+		atomic_store_explicit(&s->sent_ssrc, ssrc,
+				      memory_order_relaxed);
+	s->sent_clock = clock_of(p);
+	s->out.at = p->in->arrival;
+	s->out.ts = to->ts;
+	s->out.seq = to->seq;
+	state_put_sent(s->out.state,
+		       &(struct state_sent){ .ssrc = to->ssrc,
+					     .ts = to->ts,
+					     .ts_more = s->ts_more,
+					     .seq = to->seq,
+					     .seq_more = s->seq_more,
+					     .renumbers = s->renumbers,
+					     .at = p->in->arrival });
+}
+
+/* Put @p into @out, as @to. */
+static void put_outgoing(struct relay_burst *out, const struct stream_packet *p,
+			 const struct rtp_packet *to)
+{
+	struct stream *s = p->stream;
+	unsigned at = out->burst.count;
+	uint8_t *packet;
+
+	burst_put(&out->burst, s->out.fd, &s->out.to, 0, p->in->data,
+		  p->in->bytes);
+	/* the header is written into the packet that has come */
+	packet = out->burst.packet[at].data;
+	packet[1] = (uint8_t)((to->marker ? 0x80u : 0u) | to->pt);
+	if (s->renumbers) {
+		rtp_put16(packet + 2, to->seq);
+		rtp_put32(packet + 4, to->ts);
+		rtp_put32(packet + 8, to->ssrc);
+	}
+	out->unsent[at] = (struct relay_unsent){ s, to->payload_bytes };
+	note_passed(p, to);
+	if (burst_full(&out->burst))
+		relay_flush(out);
+}
+
+/* Is the packet for a relay, if its endpoint accepts it? False: it is the
+ * transcoder's. */
+static bool relay_takes(struct stream_packet *p)
+{
+	struct stream *s = p->stream;
+	/* acquire: what it needs is there */
+	enum stream_mode wanted = stream_wanted(s);
+
+	if (!atomic_load_explicit(&s->relays, memory_order_relaxed)) {
+		p->begins = may_begin_relay(p);
+		return p->begins;
+	}
+	if (__builtin_expect(wanted == STREAM_RELAY, 1))
+		return true;
+	/* what a worker sends, too, is one stream with what is passed on */
+	if (wanted == STREAM_RELAY_SOME && !s->renumbers &&
+	    stream_transcoder(s)) {
+		s->renumbers = true;
+		s->out.ssrc = stream_transcoder(s)->ssrc_out;
+	}
+	return p->type.as != PACKET_NOT_PASSED ||
+	       p->type.codec == PACKET_NO_CODEC;
+}
+
+/* Pass the packet on, which was accepted and has a type; it may wait in @out
+ * for others. @fresh: it is of another sender than the one before. */
+static void pass_packet(struct relay_burst *out, struct endpoint *endpoint,
+			const struct stream_packet *p, bool fresh)
+{
+	const bool agreed = packet_type_is_agreed(p->type);
+	cr_ns now = p->in->arrival;
+	struct stream *s = p->stream;
+	struct rtp_packet to;
+
+	if (p->begins)
+		begin_relay(p, fresh);
+	else if (fresh)
+		renumber_relay(p);
+	if (fresh)
+		rtp_source_again(&s->account->seen);
+	(void)rtp_source_update(&s->account->seen, p->rtp.seq);
+	if (endpoint->rtcp) /* has its timestamp the clock that RTCP has? */
+		endpoint_rtcp_rtp(
+			endpoint, &p->rtp,
+			agreed && p->type.clock == stream_main_clock(s), now);
+	counter_add(&s->account->count.packets_in, 1);
+	counter_add(&s->account->count.octets_in, p->rtp.payload_bytes);
+	counter_add(&s->account->count.relayed, 1);
+	if (!agreed)
+		counter_add(&s->account->count.relayed_other, 1);
+	if (stream_out_look(&s->out))
+		resume_relay(p);
+	if (!s->out.to.ss_family) {
+		stream_out_refuse(&s->out, &s->account->count);
+		return;
+	}
+	to = make_outgoing(p);
+	if (s->out_endpoint->rtcp)
+		endpoint_rtcp_passed_on(s->out_endpoint, &to, now);
+	put_outgoing(out, p, &to);
+}
+
+void relay_flush(struct relay_burst *out)
+{
+	if (!out->burst.count)
+		return;
+	burst_send(&out->burst);
+	for (unsigned i = 0; i < out->burst.count; i++) {
+		struct stream_counters *count =
+			&out->unsent[i].stream->account->count;
+
+		if (out->burst.packet[i].failed) {
+			counter_add(&count->send_failed, 1);
+			continue;
+		}
+		counter_add(&count->packets_out, 1);
+		counter_add(&count->octets_out, out->unsent[i].octets);
+	}
+	burst_clear(&out->burst);
+}
+
+/* --- packets --- */
+
+/* Has the transcoder a use for it? */
+static bool is_of_transcoder(struct packet_type t)
+{
+	return t.codec != PACKET_NO_CODEC || t.what != FRAME_RING_SPEECH;
+}
+
+/* May the packet become a frame of @c? */
+static bool fits_frame(const struct transcoder *c,
+		       const struct stream_packet *p)
+{
+	return is_of_transcoder(p->type) &&
+	       p->rtp.payload_bytes <= c->slot_bytes;
 }
 
 /* Of a stream of this receiver: one thread has its "rx" part. */
 static struct transcoder *take_frame_of(struct packet_path *path,
 					struct transcoder *c,
-					const struct rtp_packet *p,
-					struct kind k, cr_ns arrival)
+					const struct stream_packet *p)
 {
 	struct receive_stage *f = transcoder_receive_stage(c);
 
-	if (!fits_frame(c, p, k)) {
-		counter_add(k.known ? &c->stream->account->count.too_big
+	if (!fits_frame(c, p)) {
+		counter_add(is_of_transcoder(p->type)
+				    ? &c->stream->account->count.too_big
 				    : &c->stream->account->count.wrong_pt,
 			    1);
 		return NULL;
 	}
 	c->trace = path->trace;
 	if (__builtin_expect(f != NULL, 0))
-		let_in(c, f, p, k, arrival);
-	else if (is_packet_in_order(c, p->seq))
-		push_packet(c, p, (uint8_t)k.codec, arrival);
+		let_in(c, f, p);
+	else if (is_packet_in_order(c, p->rtp.seq))
+		push_packet(c, p);
 	return released(c);
 }
 
 /* At the shared port: @c is the call of its SSRC. */
 static struct transcoder *take_shared(struct packet_path *path,
 				      struct transcoder *c,
-				      const struct rtp_packet *p,
-				      const struct intake_packet *in)
+				      struct stream_packet *p)
 {
-	transcoder_fetch_for_packet(c);
+	packet_fetch(c);
 	stream_fetch(c->stream);
-	if (!from_source(c, in->from)) {
+	if (!from_source(c, p->in->from)) {
 		counter_add(&c->stream->account->count.wrong_source, 1);
 		return NULL;
 	}
-	return take_frame_of(path, c, p, packet_kind_of(c, p->pt), in->arrival);
+	p->stream = c->stream;
+	p->type = stream_type_of(p->stream, p->rtp.pt);
+	return take_frame_of(path, c, p);
 }
 
 /* Count a refused packet: @why is an enum learn_result. @valid: of a type
@@ -358,51 +756,61 @@ static void count_refused(struct stream_counters *count, unsigned why,
 /* Of an endpoint that has accepted it, and not for a relay. @fresh: of another
  * sender than the one before. */
 static struct transcoder *take_accepted(struct packet_path *path,
-					const struct relay_packet *t,
-					struct kind k, bool fresh)
+					const struct stream_packet *p,
+					bool fresh)
 {
-	struct stream *s = t->stream;
+	struct stream *s = p->stream;
 	struct transcoder *c = stream_transcoder(s);
 
-	if (__builtin_expect(stream_relays(s), 0) && fits_frame(c, t->rtp, k) &&
-	    !relay_end(path->relays, t, fresh)) {
-		(void)is_packet_in_order(c, t->rtp->seq); /* it counts */
+	if (__builtin_expect(stream_relays(s), 0) && fits_frame(c, p) &&
+	    !end_relay(path->relays, p, fresh)) {
+		(void)is_packet_in_order(c, p->rtp.seq); /* it counts */
 		return NULL;
 	}
 	if (fresh) {
 		rtp_source_again(&s->account->seen);
 		c->restart = true;
 	}
-	return take_frame_of(path, c, t->rtp, k, t->in->arrival);
+	return take_frame_of(path, c, p);
 }
 
 /* At the port of @endpoint: whoever that believes to be its party. */
 static struct transcoder *take_at_endpoint(struct packet_path *path,
 					   struct endpoint *endpoint,
-					   const struct rtp_packet *p,
-					   const struct intake_packet *in)
+					   struct stream_packet *p)
 {
-	struct relay_packet t = { .rtp = p, .in = in };
-	struct stream *s = endpoint_stream(endpoint);
-	bool relayed = s && relay_takes(s, &t);
-	struct transcoder *c = s && !relayed ? stream_transcoder(s) : NULL;
-	/* nobody listens: all counts as speech, for RTCP, too */
-	struct kind k = c ? packet_kind_of(c, p->pt)
-			  : (struct kind){ .codec = 0, .known = true };
-	const struct learn_arrival arrival = {
-		.from = in->from,
-		.ssrc = p->ssrc,
-		.seq = p->seq,
-		.valid = relayed ? relay_agrees(t.types, p->pt) : k.known,
+	struct stream *s = p->stream = endpoint_stream(endpoint);
+	struct transcoder *c = NULL;
+	struct learn_arrival arrival = {
+		.from = p->in->from,
+		.ssrc = p->rtp.ssrc,
+		.seq = p->rtp.seq,
+		.valid = true,
 	};
+	bool relayed = false, known = true, fresh;
 	unsigned heard;
-	bool fresh;
 
+	if (s) {
+		p->type = stream_type_of(s, p->rtp.pt);
+		relayed = relay_takes(p);
+		c = relayed ? NULL : stream_transcoder(s);
+		known = relayed ? p->type.as != PACKET_NOT_PASSED
+				: is_of_transcoder(p->type);
+		arrival.valid =
+			relayed ? packet_type_is_agreed(p->type) ||
+					  p->type.what != FRAME_RING_SPEECH ||
+					  p->rtp.pt == PACKET_NOISE_PT
+				: known;
+	}
 	if (c)
-		transcoder_fetch_for_packet(c);
-	heard = endpoint_hear(endpoint, &arrival, in->arrival);
+		packet_fetch(c);
+	heard = endpoint_hear(endpoint, &arrival, p->in->arrival);
+	/* nobody listens: all counts as speech */
 	if (endpoint->rtcp && !relayed && learn_accepts(heard))
-		endpoint_rtcp_rtp(endpoint, p, k.codec >= 0, in->arrival);
+		endpoint_rtcp_rtp(
+			endpoint, &p->rtp,
+			!s || (p->type.what == FRAME_RING_SPEECH && known),
+			p->in->arrival);
 	if (!s) {
 		counter_add(&path->count.no_listener, 1);
 		return NULL;
@@ -415,32 +823,29 @@ static struct transcoder *take_at_endpoint(struct packet_path *path,
 	s->fresh |= !!(heard & LEARN_NEW_SSRC);
 	if (__builtin_expect(heard != LEARN_ACCEPTED, 0))
 		note_heard(s, endpoint, &arrival);
-	if (!endpoint_paces(endpoint, in->read)) {
+	if (!endpoint_paces(endpoint, p->in->read)) {
 		counter_add(&s->account->count.surplus, 1);
 		return NULL;
 	}
-	if (relayed)
-		k.known = t.types->type[p->pt] != RELAY_NO_TYPE;
-	if (!k.known)
-		payload_unknown_count(&endpoint->unknown, p->pt);
+	if (!known)
+		payload_unknown_count(&endpoint->unknown, p->rtp.pt);
 	fresh = s->fresh;
-	s->fresh = fresh && !(relayed ? k.known : fits_frame(c, p, k));
+	s->fresh = fresh && !(relayed ? known : fits_frame(c, p));
 	if (!relayed)
-		return take_accepted(path, &t, k, fresh);
-	if (k.known)
-		relay_pass(path->relays, endpoint, &t, fresh);
+		return take_accepted(path, p, fresh);
+	if (known)
+		pass_packet(path->relays, endpoint, p, fresh);
 	else
 		counter_add(&s->account->count.wrong_pt, 1);
 	return NULL;
 }
 
-/* The call with the SSRC of @p; one with a port of its own is not reachable
- * through the shared one. */
-static struct transcoder *addressee(struct packet_path *path,
-				    const struct rtp_packet *p)
+/* The call with @ssrc; one with a port of its own is not reachable through the
+ * shared one. */
+static struct transcoder *addressee(struct packet_path *path, uint32_t ssrc)
 {
 	struct transcoder *c =
-		stream_cache_find(&path->cache, path->table, p->ssrc);
+		stream_cache_find(&path->cache, path->table, ssrc);
 
 	return c && !c->stream->cfg.in_endpoint ? c : NULL;
 }
@@ -479,7 +884,7 @@ struct transcoder *packet_take(struct packet_path *path,
 			       const struct intake_packet *in,
 			       struct endpoint *endpoint)
 {
-	struct rtp_packet p;
+	struct stream_packet p = { .in = in };
 	struct transcoder *c;
 	int err;
 
@@ -488,7 +893,7 @@ struct transcoder *packet_take(struct packet_path *path,
 		counter_add(&path->count.oversized, 1);
 		return NULL;
 	}
-	err = rtp_parse(in->data, in->bytes, &p);
+	err = rtp_parse(in->data, in->bytes, &p.rtp);
 	if (err) {
 		if (err == RTP_IS_RTCP)
 			take_rtcp(path, endpoint, in, true);
@@ -497,14 +902,14 @@ struct transcoder *packet_take(struct packet_path *path,
 		return NULL;
 	}
 	if (endpoint)
-		return take_at_endpoint(path, endpoint, &p, in);
-	c = addressee(path, &p);
+		return take_at_endpoint(path, endpoint, &p);
+	c = addressee(path, p.rtp.ssrc);
 	if (!c) {
 		counter_add(&path->count.unknown_ssrc, 1);
 		return NULL;
 	}
 	if (c->stream->cfg.receiver == path->receiver)
-		return take_shared(path, c, &p, in);
+		return take_shared(path, c, &p);
 	path->hand_over(path, c->stream->cfg.receiver, in);
 	return NULL;
 }
@@ -512,12 +917,13 @@ struct transcoder *packet_take(struct packet_path *path,
 struct transcoder *packet_take_handed(struct packet_path *path,
 				      const struct intake_packet *in)
 {
-	struct rtp_packet p;
-	struct transcoder *c =
-		rtp_parse(in->data, in->bytes, &p) ? NULL : addressee(path, &p);
+	struct stream_packet p = { .in = in };
+	struct transcoder *c = rtp_parse(in->data, in->bytes, &p.rtp)
+				       ? NULL
+				       : addressee(path, p.rtp.ssrc);
 
 	if (c && c->stream->cfg.receiver == path->receiver)
-		return take_shared(path, c, &p, in);
+		return take_shared(path, c, &p);
 	counter_add(&path->count.unknown_ssrc, 1); /* it has ended meanwhile */
 	return NULL;
 }

@@ -20,6 +20,29 @@ struct packet_counters {
 #undef PACKET_MEMBER
 };
 
+/** A packet on its way to a stream. */
+struct stream_packet {
+	struct rtp_packet rtp;
+	const struct intake_packet *in; /**< that it was parsed from */
+	struct stream *stream;		/**< NULL: nobody listens */
+	struct packet_type type;	/**< looked up once */
+	bool begins; /**< a relay: the mode was transcode for the one before */
+};
+
+/** Packets of a receiver's streams in mode relay on their way out. Zero is
+ * empty. */
+struct relay_burst {
+	struct burst burst; /**< burst_open() may come first */
+	struct relay_unsent {
+		struct stream *stream;
+		size_t octets; /**< of payload */
+	} unsent[BURST_PACKETS];
+};
+
+/** Send and count what waits. A receiver, before it leaves the read-side
+ * critical section in which it took the packets. */
+void relay_flush(struct relay_burst *out);
+
 struct packet_path {
 	struct stream_table *table;
 	struct stream_cache cache;
@@ -45,6 +68,9 @@ struct transcoder *packet_take(struct packet_path *path,
 /** The same for a packet that another receiver has handed over, and counted. */
 struct transcoder *packet_take_handed(struct packet_path *path,
 				      const struct intake_packet *in);
+
+/** Fetch into the cache what taking a packet for @c is about to use. */
+void packet_fetch(const struct transcoder *c);
 
 /** It is @now: do what the listener of @endpoint waits for, and say when it is
  * to be done again (endpoint_wait()). Returns as packet_take(). */

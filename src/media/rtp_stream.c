@@ -1,344 +1,328 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A stream: its mode and the numbers of what is sent when that changes, what a
- * relay passes on, and packets that go on as they came.
- *
- * A transcoder is at rest when its ring is empty, its task sleeps, its packets
- * have left, no frames wait for more, and no digit for its end. Only frames of
- * its receiver give it work, so it stays so while that looks, and what workers
- * have written of it and of the stream can be read and written here.
+ * A stream and its transcoder, as control makes and changes them: what payload
+ * types stand for, what there is beside speech, construction and destruction.
+ * What rx does with them is in packet.c, what workers do in transcode.c.
  */
 #include "media/rtp_stream.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "media/packet.h"
 #include "media/transcoder.h"
-#include "media/endpoint_rtcp.h"
-#include "rtp/rtp.h"
 
-/* --- changes of the mode --- */
+/* --- payload types --- */
 
-/* As many packets may be missing before a sender counts as begun anew. */
-#define GAP_MAX 100
-
-/* A step of the sender's timestamps is believed so far beyond the time that has
- * passed: packets may have come late before. */
-#define STEP_SLACK CR_SEC
-
-/* The buffer comes first: the worker that emptied it has been awake since. */
-static bool is_at_rest(const struct transcoder *c)
-{
-	const struct digits *digits = transcoder_digits(c);
-
-	return !frame_ring_waiting(c->ring) &&
-	       !atomic_load_explicit(&c->lt.active, memory_order_acquire) &&
-	       transcoder_unposted(c) && !pipeline_holds(c->pipeline) &&
-	       !(digits && digits_go_on(digits));
-}
-
-/* Can only the transcoder make something of it? */
-static bool needs_transcoder(const struct relay_packet *t)
-{
-	struct transcoder *c = stream_transcoder(t->stream);
-	uint8_t pt = t->rtp->pt;
-
-	return c && t->types->type[pt] == RELAY_NO_TYPE &&
-	       (transcoder_codec_of(c, pt) >= 0 ||
-		(aux_what(transcoder_aux(c), pt) == FRAME_RING_EVENT &&
-		 (atomic_load_explicit(&c->event_out, memory_order_acquire) &
-		  127u)));
-}
-
-/* Of a codec that is relayed, behind all that came so far, and the transcoder
- * is at rest. */
-static bool may_begin_relay(const struct relay_packet *t)
-{
-	const struct rtp_source *seen = &t->stream->account->seen;
-
-	return t->types->clock[t->rtp->pt] &&
-	       (!seen->started ||
-		(int16_t)(t->rtp->seq - (uint16_t)seen->ext) > 0) &&
-	       is_at_rest(stream_transcoder(t->stream));
-}
-
-/* --- numbers --- */
-
-/* From the last packet that was sent to the next one. */
-struct step {
-	int32_t rtp_ticks; /* as its sender counts them */
-	uint32_t clock;	   /* his; 0: they say nothing  */
-	cr_ns passed;	   /* from arrival to arrival   */
-	cr_ns frame;
+/* Types that are being made. */
+struct draft {
+	struct packet_type type[128];
+	struct aux_types aux;
+	bool alike;
 };
 
-/* Its length in units of @clock: the sender's word, if that can be believed;
- * else the time in which it came, of a frame at least. */
-static uint64_t length_of(const struct step *s, uint32_t clock)
+static bool is_speech_type(const struct stream_cfg *cfg, uint8_t pt)
 {
-	cr_ns time = cr_ns_max(s->passed, 0);
-
-	if (s->clock && s->rtp_ticks > 0 &&
-	    s->rtp_ticks <= rtp_ticks_in(time + STEP_SLACK, s->clock))
-		return (uint64_t)s->rtp_ticks * clock / s->clock;
-	return (uint64_t)rtp_ticks_in(cr_ns_max(time, s->frame), clock);
+	for (unsigned i = 0; cfg->codecs && i < cfg->codecs->n; i++)
+		if (cfg->codecs->one[i].pt == pt)
+			return true;
+	return cfg->media.in.pt == pt;
 }
 
-/* How many numbers @seq is behind @last, as a sender counts that goes on; 1: it
- * begins anew. */
-static uint16_t follow_number(uint16_t seq, uint16_t last, bool fresh)
+/* The former type for the same as @now; @before: the one before that. */
+static uint8_t former_of(uint8_t now, uint8_t was, uint8_t before)
 {
-	int16_t step = (int16_t)(seq - last);
-
-	return !fresh && step > 0 && step <= GAP_MAX ? (uint16_t)step : 1;
-}
-
-/* The packet goes out @seq_step numbers and @step behind what was sent. */
-static void number_packet(const struct relay_packet *t, uint16_t seq_step,
-			  const struct step *step)
-{
-	struct stream *s = t->stream;
-	uint32_t clock = relay_clock(t->types, t->rtp->pt);
-	uint32_t ts = s->out.ts + (uint32_t)length_of(step, clock);
-
-	s->seq_more = (uint16_t)(s->out.seq + seq_step - t->rtp->seq);
-	s->ts_more = ts - t->rtp->ts;
-}
-
-/* The sender is another one, whose first packet this is: what is passed on goes
- * on, if it is renumbered. */
-static void renumber_relay(const struct relay_packet *t)
-{
-	const struct stream *s = t->stream;
-	const struct step step = { .passed = t->in->arrival - s->out.at,
-				   .frame = t->types->period };
-
-	if (s->renumbers && s->out.at)
-		number_packet(t, 1, &step);
-}
-
-/* The listener has been on hold, and @p is the first packet for it: its number
- * follows that of what was sent last. */
-static void resume_relay(struct stream *s, const struct rtp_packet *p)
-{
-	uint32_t ssrc;
-
-	if (!s->out.at)
-		return;
-	if (!s->renumbers) {
-		/* another SSRC: a stream of its own */
-		if (!stream_relays_as(s, &ssrc) || p->ssrc != ssrc)
-			return;
-		s->out.ssrc = ssrc;
-		s->renumbers = true;
-	}
-	s->seq_more = (uint16_t)(s->out.seq + 1 - p->seq);
-}
-
-/* The clock that both sides of @c have had, if that is @clock; else 0: its
- * timestamps say nothing of the next packet's. */
-static uint32_t same_clock(const struct transcoder *c, uint32_t clock)
-{
-	return pipeline_input_clock(c->pipeline, c->codec) == clock &&
-			       pipeline_output_clock(c->pipeline) == clock
-		       ? clock
-		       : 0;
-}
-
-/* Something has come out of the codec since mode relay: what follows, follows
- * that, from where the speech of the packet would be in it. */
-static void follow_transcoder(const struct relay_packet *t, bool fresh)
-{
-	const struct stream *s = t->stream;
-	const struct rtp_packet *p = t->rtp;
-	const struct transcoder *c = stream_transcoder(s);
-	const cr_ns now = t->in->arrival;
-	const struct pipeline_input in = { .ts = p->ts, .arrival = now };
-	uint32_t place = c->ts_out + pipeline_time(c->pipeline, &in);
-	const struct step step = {
-		.rtp_ticks = (int32_t)(place - s->out.ts),
-		.clock =
-			fresh ? 0 : same_clock(c, relay_clock(t->types, p->pt)),
-		.passed = now - s->out.at,
-		.frame = transcoder_period(c),
-	};
-
-	number_packet(
-		t, follow_number(p->seq, (uint16_t)s->account->seen.ext, fresh),
-		&step);
-}
-
-/* The endpoint has accepted the packet: the mode is relay from now on. @fresh:
- * it is of another sender than the one before. */
-static void begin_relay(const struct relay_packet *t, bool fresh)
-{
-	struct stream *s = t->stream;
-	struct transcoder *c = stream_transcoder(s);
-
-	s->renumbers = true;
-	s->out.ssrc = c->ssrc_out;
-	if (s->out.ahead >= 0)
-		renumber_relay(t);
-	else if (s->out.at)
-		follow_transcoder(t, fresh);
-	if (transcoder_receive_stage(c))
-		endpoint_wait(s->cfg.in_endpoint, ENDPOINT_RECEIVE_STAGE,
-			      CR_NEVER);
-	/* release: who looks sees the transcoder at rest */
-	atomic_store_explicit(&s->relays, true, memory_order_release);
-}
-
-/* Of the packets of a type that @c gets, Hz; 0: not of speech. */
-static uint32_t clock_of_type(const struct transcoder *c, uint8_t pt)
-{
-	int codec = transcoder_codec_of(c, pt);
-
-	if (codec < 0)
+	if (!now) /* it is not wanted any more */
 		return 0;
-	return codec_use_clock(
-		pipeline_input_side(c->pipeline, (unsigned)codec));
+	return was && was != now ? was : before;
 }
 
-/* Of the event that the relay has passed on: all its packets have one timestamp
- * (RFC 4733, 2.2). */
-static bool is_same_event(const struct transcoder *c,
-			  const struct rtp_packet *p, const struct step *step)
+static uint8_t unless_taken(uint8_t former, const struct stream_cfg *cfg)
 {
-	return !step->rtp_ticks &&
-	       aux_what(transcoder_aux(c), p->pt) == FRAME_RING_EVENT;
+	return former == cfg->receive_stage.pt_noise ||
+			       is_speech_type(cfg, former)
+		       ? 0
+		       : former;
 }
 
-/* Let what comes out of the codec go on behind what a relay has sent. */
-static void follow_relay(const struct relay_packet *t, bool fresh)
+static bool is_event(const struct aux_types *t, uint8_t pt)
 {
-	struct stream *s = t->stream;
-	const struct rtp_packet *p = t->rtp;
-	const struct transcoder *c = stream_transcoder(s);
-	struct stream_out *out = &s->out;
-	uint16_t seq = (uint16_t)(p->seq + s->seq_more);
-	uint32_t clock = relay_clock(t->types, s->sent_pt);
-	const struct step step = {
-		.rtp_ticks = (int32_t)(p->ts + s->ts_more - out->ts),
-		.clock = fresh || clock_of_type(c, p->pt) != clock ? 0 : clock,
-		.passed = t->in->arrival - out->at,
-		.frame = transcoder_period(c),
-	};
-
-	/* what was not sent to a listener on hold is no loss */
-	out->seq = (uint16_t)(out->seq - 1 +
-			      follow_number(seq, out->seq, fresh || out->held));
-	out->ahead = !fresh && is_same_event(c, p, &step)
-			     ? 0
-			     : (int64_t)length_of(&step, STREAM_AHEAD_CLOCK);
+	return pt && memchr(t->event, pt, sizeof(t->event));
 }
 
-bool relay_end(struct relay_burst *out, const struct relay_packet *t,
-	       bool fresh)
+/* Event and noise types by @cfg; those of @was still hold. */
+static struct aux_types aux_types_of(const struct stream_cfg *cfg,
+				     struct aux_types was)
 {
-	struct stream *s = t->stream;
-	struct transcoder *c = stream_transcoder(s);
+	struct aux_types now = { .noise = cfg->receive_stage.pt_noise };
+	const struct telephone_event_types *t = &cfg->receive_stage.events;
+	unsigned n = 0;
 
-	if (!fresh && rtp_source_has_passed(&s->account->seen, t->rtp->seq))
-		return false;
-	relay_flush(out);
-	if (s->out.at)
-		follow_relay(t, fresh);
-	else
-		s->out.seq = (uint16_t)(c->seq_first - 1);
-	s->out.ssrc = c->ssrc_out;
-	c->restart = true;
-	atomic_store_explicit(&s->relays, false, memory_order_release);
-	return true;
+	/* Types of events: those of @cfg, then those of @was. None of these, if
+	 * none are wanted any more. */
+	for (; n < t->n; n++) {
+		now.event[n] = t->one[n].pt;
+		now.khz[n] = (uint8_t)(t->one[n].clock / 1000);
+	}
+	for (unsigned i = 0; t->n && i < TELEPHONE_EVENT_TYPES; i++) {
+		uint8_t pt = unless_taken(was.event[i], cfg);
+
+		if (!pt || is_event(&now, pt) || n == TELEPHONE_EVENT_TYPES)
+			continue;
+		now.event[n] = pt;
+		now.khz[n++] = was.khz[i];
+	}
+	now.former_noise = unless_taken(
+		former_of(now.noise, was.noise, was.former_noise), cfg);
+	if (is_event(&now, now.former_noise))
+		now.former_noise = 0;
+	return now;
 }
 
-/* --- control --- */
-
-/* Map the @n types @in of one side to @out of the other one. A type that only
- * one side has named is not agreed. 0: none. */
-static void map_named(uint8_t type[128], const uint8_t *in, unsigned n,
-		      uint8_t out)
+/* Name what travels among speech. */
+static void draft_aux(struct draft *d, const struct stream_change *by)
 {
-	if (out && !in[0])
-		type[out] = RELAY_NO_TYPE;
+	const struct aux_types *aux = &d->aux;
+	const uint8_t noise[] = { aux->noise, aux->former_noise };
+	const bool events =
+		by->transcoder && (!by->relays || by->to->event_out.pt);
+
+	for (unsigned i = 0; i < 2; i++)
+		if (noise[i]) {
+			struct packet_type *t = &d->type[noise[i]];
+
+			t->what = FRAME_RING_NOISE;
+			t->codec = by->relays ? PACKET_NO_CODEC : 0;
+		}
+	for (unsigned i = 0; i < TELEPHONE_EVENT_TYPES; i++)
+		if (aux->event[i]) {
+			struct packet_type *t = &d->type[aux->event[i]];
+
+			t->what = FRAME_RING_EVENT;
+			t->clock = aux->khz[i] * 1000u;
+			t->codec = events ? 0 : PACKET_NO_CODEC;
+		}
+}
+
+/* Give @pt, which must be free, to the pipeline's input @number. */
+static int draft_speech(struct draft *d, unsigned pt, unsigned number,
+			struct cr_err *e)
+{
+	struct packet_type *t;
+
+	if (pt > 127)
+		return cr_fail(e, -ERANGE,
+			       "payload type %u is too large: use 0 to 63 or "
+			       "96 to 127",
+			       pt);
+	if (pt >= 64 && pt <= 95)
+		return cr_fail(e, -EINVAL,
+			       "payload type %u cannot be told from RTCP (RFC "
+			       "5761): use 0 to 63 or 96 to 127",
+			       pt);
+	t = &d->type[pt];
+	if (t->what == FRAME_RING_SPEECH && t->codec != PACKET_NO_CODEC)
+		return cr_fail(e, -EEXIST,
+			       "payload type %u is given twice: it is codec %u "
+			       "of the list already",
+			       pt, t->codec);
+	if (t->what == FRAME_RING_SPEECH)
+		t->codec = (uint8_t)number;
+	return 0;
+}
+
+/* Let the transcoder take the speech of codecs that it gets, and of those that
+ * @s had before. */
+static int draft_codecs(struct draft *d, const struct stream *s,
+			const struct stream_change *by, struct cr_err *e)
+{
+	const struct stream_codecs *codecs = by->codecs;
+	struct transcoder *c = by->transcoder;
+
+	for (unsigned i = 0; codecs && i < codecs->n; i++) {
+		int number =
+			pipeline_add_input(c->pipeline, &codecs->one[i], e);
+		int err = number < 0 ? number
+				     : draft_speech(d, codecs->one[i].pt,
+						    (unsigned)number, e);
+
+		if (err)
+			return err;
+	}
+	for (uint8_t pt = 0; pt < 128; pt++) {
+		const struct packet_type was = stream_type_of(s, pt);
+		struct packet_type *t = &d->type[pt];
+
+		if (was.what == FRAME_RING_SPEECH &&
+		    t->what == FRAME_RING_SPEECH && t->codec == PACKET_NO_CODEC)
+			t->codec = was.codec;
+	}
+	return 0;
+}
+
+/* Pass on the @n types @in of one side as @as, the other one's. A type that
+ * only one side has named is not agreed. 0: none. */
+static void pass_named(struct draft *d, const uint8_t *in, unsigned n,
+		       uint8_t as)
+{
+	if (as && !in[0])
+		d->type[as].as = PACKET_NOT_PASSED;
 	for (unsigned i = 0; i < n; i++)
 		if (in[i])
-			type[in[i]] = in[0] && out ? out : RELAY_NO_TYPE;
+			d->type[in[i]].as =
+				in[0] && as ? as : PACKET_NOT_PASSED;
 }
 
 /* If both sides use one number for the codec, they have agreed on one
  * numbering, by which all else goes, too, but for events and noise that only
  * one of them takes. Those that both have named go in any case. */
-static void map_types(struct relay_types *t, const struct stream_cfg *cfg)
+static void draft_both(struct draft *d, const struct stream_cfg *to)
 {
-	const struct aux_types *b = &t->aux;
-	const uint8_t noise[] = { b->noise, b->former_noise };
-	bool alike = cfg->media.in.pt == cfg->media.out.pt;
+	const uint8_t noise[] = { d->aux.noise, d->aux.former_noise };
+	struct packet_type *speech = &d->type[to->media.in.pt];
 
-	for (unsigned i = 0; i < 128; i++)
-		t->type[i] = alike ? (uint8_t)i : RELAY_NO_TYPE;
-	map_named(t->type, noise, 2, cfg->media.pt_noise);
-	if (t->type[RELAY_NOISE_PT] == RELAY_NO_TYPE)
-		t->type[RELAY_NOISE_PT] = RELAY_NOISE_PT;
-	map_named(t->type, b->event, TELEPHONE_EVENT_TYPES, cfg->event_out.pt);
-	t->type[cfg->media.in.pt] = cfg->media.out.pt;
-	t->clock[cfg->media.in.pt] = codec_use_clock(&cfg->media.in);
+	d->alike = to->media.in.pt == to->media.out.pt;
+	for (uint8_t i = 0; i < 128 && d->alike; i++)
+		d->type[i].as = i;
+	pass_named(d, noise, 2, to->media.pt_noise);
+	if (d->type[PACKET_NOISE_PT].as == PACKET_NOT_PASSED)
+		d->type[PACKET_NOISE_PT].as = PACKET_NOISE_PT;
+	pass_named(d, d->aux.event, TELEPHONE_EVENT_TYPES, to->event_out.pt);
+	speech->as = to->media.out.pt;
+	speech->clock = codec_use_clock(&to->media.in);
 }
 
-/* Those that both have agreed on, and no others. */
-static void map_passed(struct relay_types *t, const struct stream_cfg *cfg)
+/* Pass on those that signalling has said are passed on, and no others. */
+static void draft_passed(struct draft *d, const struct passed_types *p)
 {
-	const struct passed_types *p = &cfg->codecs->passed;
-	const struct aux_types *b = &t->aux;
+	const struct aux_types *aux = &d->aux;
 
-	memset(t->type, RELAY_NO_TYPE, sizeof(t->type));
 	for (unsigned i = 0; i < p->n; i++) {
-		t->type[p->one[i].pt & 127u] = p->one[i].as;
-		t->clock[p->one[i].pt & 127u] = p->one[i].clock;
+		struct packet_type *t = &d->type[p->one[i].pt & 127u];
+
+		t->as = p->one[i].as;
+		if (t->what == FRAME_RING_SPEECH)
+			t->clock = p->one[i].clock;
 	}
-	if (b->noise && b->former_noise)
-		t->type[b->former_noise] = t->type[b->noise];
+	if (aux->noise && aux->former_noise)
+		d->type[aux->former_noise].as = d->type[aux->noise].as;
 	for (unsigned i = 1; i < TELEPHONE_EVENT_TYPES; i++)
-		for (unsigned k = 0; k < i && b->event[i]; k++)
-			if (b->khz[k] == b->khz[i] &&
-			    t->type[b->event[i]] == RELAY_NO_TYPE)
-				t->type[b->event[i]] = t->type[b->event[k]];
+		for (unsigned k = 0; k < i && aux->event[i]; k++)
+			if (aux->khz[k] == aux->khz[i] &&
+			    d->type[aux->event[i]].as == PACKET_NOT_PASSED)
+				d->type[aux->event[i]].as =
+					d->type[aux->event[k]].as;
 }
 
-struct relay_types *relay_types_new(const struct stream_cfg *cfg,
-				    struct aux_types aux)
+static bool is_passed_as(const struct draft *d, uint8_t as)
 {
-	struct relay_types *t = calloc(1, sizeof(*t));
+	bool is = false;
 
+	for (unsigned i = 0; i < 128 && !is; i++)
+		is = d->type[i].as == as;
+	return is;
+}
+
+/* Where its numbers are free, pass on the speech that @s did before: parties
+ * that have not heard of a change go on by that. But nothing else that the
+ * transcoder can make something of. */
+static void draft_relay(struct draft *d, const struct stream *s,
+			const struct stream_change *by)
+{
+	const struct stream_cfg *to = by->to;
+
+	if (to->codecs && to->codecs->passed.n)
+		draft_passed(d, &to->codecs->passed);
+	else
+		draft_both(d, to);
+	for (uint8_t pt = 0; pt < 128; pt++) {
+		const struct packet_type was = stream_type_of(s, pt);
+		struct packet_type *t = &d->type[pt];
+
+		if (packet_type_is_agreed(was) &&
+		    t->what == FRAME_RING_SPEECH &&
+		    t->as == PACKET_NOT_PASSED && !is_passed_as(d, was.as))
+			t->as = was.as;
+	}
+	for (unsigned pt = 0; pt < 128 && by->codecs; pt++) {
+		struct packet_type *t = &d->type[pt];
+
+		if (t->what == FRAME_RING_SPEECH && !t->clock &&
+		    t->codec != PACKET_NO_CODEC)
+			t->as = PACKET_NOT_PASSED;
+	}
+}
+
+static bool is_unnamed(const struct draft *d, const struct packet_type *t)
+{
+	const struct packet_type none = packet_type_unnamed(t->pt, d->alike);
+
+	return !memcmp(t, &none, sizeof(none));
+}
+
+/* The types of @d in as little memory as they take. NULL: out of memory. */
+static struct stream_types *keep_draft(const struct draft *d, cr_ns period)
+{
+	struct stream_types *t;
+	unsigned n = 0;
+
+	for (unsigned pt = 0; pt < 128; pt++)
+		n += !is_unnamed(d, &d->type[pt]);
+	t = calloc(1, sizeof(*t) + n * sizeof(t->type[0]));
 	if (!t)
 		return NULL;
-	t->in = cfg->media.in.pt;
-	t->period = cfg->release.period;
-	t->aux = aux;
-	if (cfg->codecs && cfg->codecs->passed.n)
-		map_passed(t, cfg);
-	else
-		map_types(t, cfg);
+	t->period = period;
+	t->aux = d->aux;
+	t->alike = d->alike;
+	n = 0;
+	for (unsigned pt = 0; pt < 128; pt++)
+		if (!is_unnamed(d, &d->type[pt])) {
+			t->type[n++] = d->type[pt];
+			t->place[pt] = (uint8_t)n;
+		}
 	return t;
 }
 
-void relay_types_keep(struct relay_types *t, const struct relay_types *former)
+int stream_types_new(struct stream_types **out, const struct stream *s,
+		     const struct stream_change *by, struct cr_err *e)
 {
+	const struct stream_types *was = stream_types(s);
+	const struct aux_types none = { .noise = 0 };
+	struct draft d = {
+		.aux = aux_types_of(by->to, was ? was->aux : none),
+	};
+	int err;
+
 	for (uint8_t pt = 0; pt < 128; pt++)
-		if (former->clock[pt] && t->type[pt] == RELAY_NO_TYPE &&
-		    aux_what(t->aux, pt) == FRAME_RING_SPEECH &&
-		    !memchr(t->type, former->type[pt], sizeof(t->type)))
-			t->type[pt] = former->type[pt];
+		d.type[pt] = packet_type_unnamed(pt, false);
+	draft_aux(&d, by);
+	err = draft_codecs(&d, s, by, e);
+	if (err)
+		return err;
+	if (by->relays)
+		draft_relay(&d, s, by);
+	*out = keep_draft(&d, by->to->release.period);
+	return *out ? 0
+		    : cr_fail(e, -ENOMEM, "out of memory for payload types");
 }
 
-void relay_types_leave(struct relay_types *t,
-		       const struct transcoder_types *others)
+static void free_stream_types(struct rcu_later *head)
 {
-	for (uint8_t pt = 0; pt < 128; pt++)
-		if (!t->clock[pt] &&
-		    aux_what(t->aux, pt) == FRAME_RING_SPEECH &&
-		    payload_type_kind(payload_types_find(&others->table, pt)) ==
-			    PAYLOAD_TYPE_SPEECH)
-			t->type[pt] = RELAY_NO_TYPE;
+	rcu_deferred();
+	free(caa_container_of(head, struct stream_types, rcu));
+}
+
+void stream_set_types(struct stream *s, struct stream_types *t, uint8_t pt)
+{
+	struct stream_types *old =
+		atomic_exchange_explicit(&s->types, t, memory_order_acq_rel);
+
+	/* release: a receiver that finds a type has its codec, too */
+	atomic_store_explicit(&s->speech, stream_types_find(t, pt),
+			      memory_order_release);
+	if (old)
+		rcu_defer(&old->rcu, free_stream_types);
 }
 
 bool relay_needs_transcoder(const struct stream_cfg *cfg)
@@ -356,15 +340,348 @@ bool relay_needs_transcoder(const struct stream_cfg *cfg)
 	return needs;
 }
 
-struct stream *stream_new(const struct stream_cfg *cfg,
-			  struct relay_types *types)
+/* --- times measured --- */
+
+/*
+ * Reading the latest times while the writer goes on: copy, then throw away
+ * what may have been replaced meanwhile.
+ */
+
+unsigned recent_take(const struct recent *r, unsigned *seen, uint32_t *out)
+{
+	/* counts wrap: only differences mean anything */
+	unsigned end = atomic_load_explicit(&r->count, memory_order_acquire);
+	unsigned n = end - *seen < RECENT_TIMES ? end - *seen : RECENT_TIMES;
+	unsigned now, lost;
+
+	for (unsigned i = 0; i < n; i++)
+		out[i] = atomic_load_explicit(
+			&r->ns[(end - n + i) % RECENT_TIMES],
+			memory_order_acquire);
+	*seen = end;
+	now = atomic_load_explicit(&r->count, memory_order_acquire) - end + n;
+	/* the writer may be at work on the one after those it has counted */
+	lost = now >= RECENT_TIMES ? now - RECENT_TIMES + 1 : 0;
+	if (lost >= n)
+		return 0;
+	memmove(out, out + lost, (n - lost) * sizeof(*out));
+	return n - lost;
+}
+
+/* --- what a transcoder has beside speech --- */
+
+static void count_discarded(void *call)
+{
+	struct transcoder *c = call;
+
+	counter_add(&c->stream->account->count.overflowed, 1);
+}
+
+static int make_digits(struct digits **out, const struct stream_cfg *to,
+		       struct cr_err *e)
+{
+	const struct digits_clocks clocks = {
+		.in = to->receive_stage.events.one[0].clock,
+		.out = to->event_out.clock,
+		.speech = codec_use_clock(&to->media.out),
+	};
+
+	*out = malloc(sizeof(**out));
+	if (!*out)
+		return cr_fail(e, -ENOMEM, "out of memory for a call's digits");
+	if (!digits_init(*out, &clocks))
+		return 0;
+	return cr_fail(e, -EINVAL, "events at %u and %u Hz are not known here",
+		       clocks.in, clocks.out);
+}
+
+int transcoder_aux_make(struct transcoder_aux *b, struct transcoder *c,
+			const struct stream_cfg *to, struct cr_err *e)
+{
+	int err = 0;
+
+	b->receive_stage = NULL;
+	b->digits = NULL;
+	if (!transcoder_receive_stage(c) && to->in_endpoint &&
+	    receive_stage_needed(&to->receive_stage)) {
+		const unsigned clock = codec_use_clock(&to->media.in);
+		const struct receive_stage_cfg cfg = {
+			.terms = to->receive_stage,
+			.clock = clock,
+			.step = (uint32_t)(to->release.period * (cr_ns)clock /
+					   CR_SEC),
+			.slot_bytes = (unsigned)c->slot_bytes,
+			.emit = packet_push_frame,
+			.gone = count_discarded,
+			.arg = c,
+		};
+
+		err = receive_stage_open(&b->receive_stage, &cfg, e);
+	}
+	if (!err && !transcoder_digits(c) && to->receive_stage.events.n &&
+	    to->event_out.pt)
+		err = make_digits(&b->digits, to, e);
+	if (err)
+		transcoder_aux_drop(b);
+	return err;
+}
+
+void transcoder_aux_drop(struct transcoder_aux *b)
+{
+	receive_stage_close(b->receive_stage);
+	free(b->digits);
+	b->receive_stage = NULL;
+	b->digits = NULL;
+}
+
+void transcoder_set_aux(struct transcoder *c, const struct stream_cfg *to,
+			const struct transcoder_aux *b)
+{
+	/* release: the parts are complete */
+	if (b->receive_stage)
+		atomic_store_explicit(&c->receive_stage, b->receive_stage,
+				      memory_order_release);
+	if (b->digits)
+		atomic_store_explicit(&c->digits, b->digits,
+				      memory_order_release);
+	atomic_store_explicit(&c->fill, (unsigned)to->receive_stage.fill,
+			      memory_order_relaxed);
+	pipeline_set_noise(c->pipeline, to->media.pt_noise);
+	atomic_store_explicit(&c->event_out,
+			      to->event_out.pt | to->event_out.clock << 8,
+			      memory_order_release);
+}
+
+/* --- a transcoder --- */
+
+/* A packet may carry up to this much speech, whatever was agreed; but of PCM,
+ * which takes most room, less. */
+#define PACKET_SPEECH_MAX (120 * CR_MS)
+#define PACKET_PCM_MAX (60 * CR_MS)
+
+/* Comfort noise and telephone events must fit, too. */
+#define AUX_BYTES 32u
+
+/* The largest payload worth accepting from @in, bytes. */
+static size_t largest_payload(const struct codec_use *in)
+{
+	cr_ns frame = cr_codec_frame_ns(in->codec, &in->cfg);
+	size_t frames = (size_t)(PACKET_SPEECH_MAX / frame);
+	size_t one = payload_max_bytes(in);
+
+	if (in->codec->any_length) {
+		unsigned samples = (unsigned)(PACKET_PCM_MAX *
+					      codec_use_rate(in) / CR_SEC);
+
+		return payload_pcm_bytes(in, samples);
+	}
+	if (in->kind == PAYLOAD_WHOLE)
+		return one; /* with all that it holds */
+	return one * (frames ? frames : 1);
+}
+
+/* The model by which its frames come. */
+static struct release_cfg release_of(const struct stream_cfg *cfg)
+{
+	struct release_cfg r = cfg->release;
+
+	r.rel_deadline = cfg->terms.deadline;
+	contract_release(&cfg->terms.contract, cfg->release_named, &r);
+	release_hold(&r, cfg->ring_frames);
+	return r;
+}
+
+void stream_settle(struct stream_cfg *cfg, const struct cr_cost *measured)
+{
+	const struct release_cfg r = release_of(cfg);
+	const struct task_terms *t = &cfg->terms;
+
+	cfg->declared = (struct core_terms){
+		.cls = t->cls,
+		.period = cfg->release.period,
+		.rel_deadline = t->deadline,
+		.cost = contract_cost(&t->contract, measured),
+		.nice = t->nice,
+		.weight = t->weight ? t->weight : 1024,
+		.contract = contract_promise(&t->contract, &r),
+	};
+}
+
+static void fill_task(struct transcoder *c, const struct stream_cfg *cfg)
+{
+	struct cr_task *t = &c->lt.core.task;
+
+	t->id = cfg->id;
+	core_set_terms(t, &cfg->declared);
+	memset(&t->cpus, 0xff, sizeof(t->cpus));
+	if (cfg->shed != SHED_AGE)
+		c->lt.core.shed = &c->shed;
+}
+
+static void leave_for_rx(struct transcoder_terms *to,
+			 const struct stream_cfg *cfg)
+{
+	const struct release_cfg r = release_of(cfg);
+
+	atomic_store_explicit(&to->kind, (unsigned)r.kind,
+			      memory_order_relaxed);
+	atomic_store_explicit(&to->burst, r.burst, memory_order_relaxed);
+	atomic_store_explicit(&to->period, r.period, memory_order_relaxed);
+	atomic_store_explicit(&to->rel_deadline, r.rel_deadline,
+			      memory_order_relaxed);
+	atomic_store_explicit(&to->spacing, r.spacing, memory_order_relaxed);
+	atomic_store_explicit(&to->ahead_max, r.ahead_max,
+			      memory_order_relaxed);
+	atomic_store_explicit(&to->best_effort, cfg->terms.cls == CR_BE,
+			      memory_order_relaxed);
+	/* release, pairs with transcoder_take_terms() */
+	atomic_fetch_add_explicit(&to->version, 1, memory_order_release);
+}
+
+void transcoder_set_terms(struct transcoder *c, const struct stream_cfg *to)
+{
+	stream_set_cfg(c->stream, to);
+	leave_for_rx(&c->terms, &c->stream->cfg);
+}
+
+/* Packets of 20 ms of any codec at up to 16 kHz fit; so do those of 60 ms, but
+ * for linear PCM. */
+#define SLOT_BYTES_MIN 640u
+
+/* Make its parts for events, noise and jitter buffer. */
+static int open_flows(struct transcoder *c, const struct stream_cfg *cfg,
+		      struct cr_err *e)
+{
+	struct transcoder_aux aux;
+	int err;
+	size_t most = largest_payload(&cfg->media.in);
+
+	/* The largest payload of all that may come. */
+	for (unsigned i = 0; cfg->codecs && i < cfg->codecs->n; i++) {
+		size_t one = largest_payload(&cfg->codecs->one[i]);
+
+		most = one > most ? one : most;
+	}
+	c->slot_bytes = cfg->may_change && most < SLOT_BYTES_MIN
+				? SLOT_BYTES_MIN
+				: most;
+	if (c->slot_bytes < AUX_BYTES)
+		c->slot_bytes = AUX_BYTES;
+	err = transcoder_aux_make(&aux, c, cfg, e);
+	if (err)
+		return err;
+	transcoder_set_aux(c, cfg, &aux);
+	c->buffers =
+		aux.receive_stage && receive_stage_buffers(aux.receive_stage);
+	return 0;
+}
+
+int transcoder_new(struct transcoder **out, struct stream *s,
+		   const struct stream_cfg *cfg, struct cr_err *e)
+{
+	struct transcoder *c = aligned_alloc(CACHE_LINE, sizeof(*c));
+	struct release_cfg release = release_of(cfg);
+	int err;
+
+	if (!c)
+		return cr_fail(e, -ENOMEM, "out of memory for a call");
+	memset(c, 0, sizeof(*c));
+	c->stream = s;
+	c->ssrc_in = cfg->ssrc_in;
+	c->ssrc_out = cfg->ssrc_out;
+	c->seq_first = cfg->seq_out;
+	c->claimed_arrival = CR_NEVER;
+	c->ts_out = cfg->ts_out;
+	c->period = cfg->release.period;
+	c->ts_step =
+		(uint32_t)(cfg->release.period *
+			   (cr_ns)codec_use_clock(&cfg->media.in) / CR_SEC);
+	destination_init(&c->own_destination);
+	destination_set(&c->own_destination, &cfg->to);
+	c->source = cfg->source;
+	c->source_known = cfg->source.ss_family != 0;
+	fill_task(c, cfg);
+	leave_for_rx(&c->terms, cfg);
+	err = release_init(&c->release, &release, e);
+	/* what the ring has dropped takes no logical time, so it needs no
+	 * limit */
+	release.ahead_max = 0;
+	if (!err)
+		err = release_init(&c->served, &release, e);
+	if (!err)
+		err = pipeline_open(&c->pipeline, &cfg->media, e);
+	if (err) {
+		transcoder_free(c);
+		return err;
+	}
+	err = open_flows(c, cfg, e);
+	if (err) {
+		transcoder_free(c);
+		return err;
+	}
+	if (cfg->ts_first_known)
+		pipeline_first_ts(c->pipeline, cfg->ts_first);
+	c->ring = frame_ring_new(cfg->ring_frames, c->slot_bytes);
+	if (!c->ring) {
+		transcoder_free(c);
+		return cr_fail(e, -ENOMEM, "out of memory for a frame buffer");
+	}
+	*out = c;
+	return 0;
+}
+
+void transcoder_count_rest(struct transcoder *c)
+{
+	const struct receive_stage *f = transcoder_receive_stage(c);
+
+	if (f)
+		counter_add(&c->stream->account->count.overflowed,
+			    receive_stage_waiting(f));
+}
+
+void transcoder_free(struct transcoder *c)
+{
+	if (!c)
+		return;
+	destination_fini(&c->own_destination);
+	receive_stage_close(transcoder_receive_stage(c));
+	free(transcoder_digits(c));
+	frame_ring_free(c->ring);
+	pipeline_close(c->pipeline);
+	free(c);
+}
+
+size_t transcoder_bytes(const struct transcoder *c)
+{
+	return sizeof(*c) + frame_ring_bytes(c->ring) +
+	       pipeline_bytes(c->pipeline);
+}
+
+bool call_takes_cmr(const struct stream_cfg *heard,
+		    const struct stream_cfg *sent)
+{
+	const struct codec_use *in = &heard->media.in;
+	const struct codec_use *out = &sent->media.out;
+
+	return (in->kind == PAYLOAD_AMR || in->kind == PAYLOAD_AMR_WB) &&
+	       in->kind == out->kind;
+}
+
+/* --- a stream --- */
+
+/* A relay, or (no @relays) one that has no transcoder yet. */
+static struct stream *stream_alloc(const struct stream_cfg *cfg, bool relays)
 {
 	const struct endpoint *from =
 		cfg->out_endpoint ? cfg->out_endpoint : cfg->in_endpoint;
+	struct packet_type speech =
+		packet_type_unnamed(cfg->media.in.pt, false);
 	struct stream *s = aligned_alloc(CACHE_LINE, sizeof(*s));
 
 	if (!s)
 		return NULL;
+	if (!relays)
+		speech.codec = 0;
 	memset(s, 0, sizeof(*s));
 	s->cfg = *cfg;
 	s->account = &s->own_account;
@@ -372,10 +689,43 @@ struct stream *stream_new(const struct stream_cfg *cfg,
 	s->out.fd = from ? from->cfg.fd : -1;
 	s->out.destination = cfg->out_endpoint ? &cfg->out_endpoint->to : NULL;
 	s->out.ahead = -1;
-	atomic_init(&s->types, types);
-	atomic_init(&s->wanted, types ? STREAM_RELAY : STREAM_TRANSCODE);
-	atomic_init(&s->relays, types != NULL);
+	atomic_init(&s->speech, speech);
+	stream_want(s, relays ? STREAM_RELAY : STREAM_TRANSCODE);
+	atomic_init(&s->relays, relays);
 	return s;
+}
+
+int stream_new(struct stream **out, const struct stream_cfg *cfg, bool relays,
+	       struct cr_err *e)
+{
+	struct stream *s = stream_alloc(cfg, relays);
+	struct stream_change by = {
+		.to = cfg,
+		.relays = relays,
+		.codecs = relays ? NULL : cfg->codecs,
+	};
+	struct stream_types *types = NULL;
+	int err = 0;
+
+	if (!s)
+		return cr_fail(e, -ENOMEM, "out of memory for a stream");
+	if (!relays) {
+		err = transcoder_new(&by.transcoder, s, cfg, e);
+		if (!err)
+			stream_set_transcoder(s, by.transcoder);
+	}
+	/* else one type is all */
+	if (!err && (relays || cfg->codecs || cfg->receive_stage.events.n ||
+		     cfg->receive_stage.pt_noise))
+		err = stream_types_new(&types, s, &by, e);
+	if (err) {
+		stream_free(s);
+		return err;
+	}
+	if (types)
+		stream_set_types(s, types, cfg->media.in.pt);
+	*out = s;
+	return 0;
 }
 
 void stream_free(struct stream *s)
@@ -421,6 +771,7 @@ void stream_resume(struct stream *s, const struct state_sent *was)
 		s->renumbers = was->renumbers;
 		s->seq_more = was->seq_more;
 		s->ts_more = was->ts_more;
+		s->sent_clock = stream_main_clock(s);
 		atomic_store_explicit(&s->sent_ssrc,
 				      UINT64_C(1) << 32 | was->ssrc,
 				      memory_order_relaxed);
@@ -435,25 +786,11 @@ void stream_resume(struct stream *s, const struct state_sent *was)
 					 .ts = was->in_ts };
 }
 
-static void free_relay_types(struct rcu_later *head)
-{
-	rcu_deferred();
-	free(caa_container_of(head, struct relay_types, rcu));
-}
-
-void stream_set_types(struct stream *s, struct relay_types *types)
-{
-	struct relay_types *old = atomic_exchange_explicit(
-		&s->types, types, memory_order_acq_rel);
-
-	if (old)
-		rcu_defer(&old->rcu, free_relay_types);
-}
-
 void stream_want(struct stream *s, enum stream_mode mode)
 {
-	/* release, pairs with relay_takes() */
-	atomic_store_explicit(&s->wanted, mode, memory_order_release);
+	/* release, pairs with stream_wanted() */
+	atomic_store_explicit(&s->wanted, (unsigned char)mode,
+			      memory_order_release);
 }
 
 bool stream_relays_as(const struct stream *s, uint32_t *ssrc)
@@ -471,161 +808,4 @@ size_t stream_bytes(const struct stream *s)
 	const struct transcoder *c = stream_transcoder(s);
 
 	return sizeof(*s) + (c ? transcoder_bytes(c) : 0);
-}
-
-/* --- the receiver --- */
-
-/* As it goes on. */
-static struct rtp_packet make_outgoing(const struct relay_packet *t)
-{
-	const struct stream *s = t->stream;
-	struct rtp_packet to = *t->rtp;
-
-	to.pt = t->types->type[to.pt];
-	if (s->renumbers) {
-		to.seq = (uint16_t)(to.seq + s->seq_more);
-		to.ts += s->ts_more;
-		to.ssrc = s->out.ssrc;
-	}
-	return to;
-}
-
-/* Has @seq come before @last, or is it that, and no new beginning? */
-static bool is_late(uint16_t seq, uint16_t last)
-{
-	int16_t step = (int16_t)(seq - last);
-
-	return step <= 0 && step > -GAP_MAX;
-}
-
-/* Note the last packet sent: @p, which has come as type @pt. */
-static void note_sent(struct stream *s, const struct rtp_packet *p, uint8_t pt,
-		      cr_ns now)
-{
-	uint64_t ssrc = UINT64_C(1) << 32 | p->ssrc;
-	bool same = atomic_load_explicit(&s->sent_ssrc, memory_order_relaxed) ==
-		    ssrc;
-
-	if (same && is_late(p->seq, s->out.seq))
-		return;
-	if (!same)
-		atomic_store_explicit(&s->sent_ssrc, ssrc,
-				      memory_order_relaxed);
-	s->sent_pt = pt;
-	s->out.at = now;
-	s->out.ts = p->ts;
-	s->out.seq = p->seq;
-	state_put_sent(s->out.state,
-		       &(struct state_sent){ .ssrc = p->ssrc,
-					     .ts = p->ts,
-					     .ts_more = s->ts_more,
-					     .seq = p->seq,
-					     .seq_more = s->seq_more,
-					     .renumbers = s->renumbers,
-					     .at = now });
-}
-
-/* @p is the packet of @t as it is to be. */
-static void put_outgoing(struct relay_burst *out, const struct relay_packet *t,
-			 const struct rtp_packet *p)
-{
-	const struct intake_packet *in = t->in;
-	struct stream *s = t->stream;
-	unsigned at = out->burst.count;
-	uint8_t *packet;
-
-	burst_put(&out->burst, s->out.fd, &s->out.to, 0, in->data, in->bytes);
-	/* the header is written into the packet that has come */
-	packet = out->burst.packet[at].data;
-	packet[1] = (uint8_t)((p->marker ? 0x80u : 0u) | p->pt);
-	if (s->renumbers) {
-		rtp_put16(packet + 2, p->seq);
-		rtp_put32(packet + 4, p->ts);
-		rtp_put32(packet + 8, p->ssrc);
-	}
-	out->unsent[at] = (struct relay_unsent){ s, p->payload_bytes };
-	note_sent(s, p, t->rtp->pt, in->arrival);
-	if (burst_full(&out->burst))
-		relay_flush(out);
-}
-
-bool relay_takes(struct stream *s, struct relay_packet *t)
-{
-	/* acquire: what it needs is there */
-	enum stream_mode wanted = stream_wanted(s);
-
-	t->stream = s;
-	t->types = stream_types(s);
-	t->begins = false;
-	if (!atomic_load_explicit(&s->relays, memory_order_relaxed)) {
-		t->begins = wanted != STREAM_TRANSCODE && may_begin_relay(t);
-		return t->begins;
-	}
-	if (__builtin_expect(wanted == STREAM_RELAY, 1))
-		return true;
-	if (wanted == STREAM_TRANSCODE)
-		return false;
-	/* what a worker sends, too, is one stream with what is passed on */
-	if (!s->renumbers && stream_transcoder(s)) {
-		s->renumbers = true;
-		s->out.ssrc = stream_transcoder(s)->ssrc_out;
-	}
-	return !needs_transcoder(t);
-}
-
-void relay_pass(struct relay_burst *out, struct endpoint *endpoint,
-		const struct relay_packet *t, bool fresh)
-{
-	const uint32_t *clock = t->types->clock;
-	const struct rtp_packet *p = t->rtp;
-	cr_ns now = t->in->arrival;
-	struct stream *s = t->stream;
-	struct rtp_packet to;
-
-	if (t->begins)
-		begin_relay(t, fresh);
-	else if (fresh)
-		renumber_relay(t);
-	if (fresh)
-		rtp_source_again(&s->account->seen);
-	(void)rtp_source_update(&s->account->seen, p->seq);
-	if (endpoint->rtcp) /* has its timestamp the clock that RTCP has? */
-		endpoint_rtcp_rtp(endpoint, p,
-				  clock[p->pt] &&
-					  clock[p->pt] == clock[t->types->in],
-				  now);
-	counter_add(&s->account->count.packets_in, 1);
-	counter_add(&s->account->count.octets_in, p->payload_bytes);
-	counter_add(&s->account->count.relayed, 1);
-	if (!clock[p->pt])
-		counter_add(&s->account->count.relayed_other, 1);
-	if (stream_out_look(&s->out))
-		resume_relay(s, p);
-	if (!s->out.to.ss_family) {
-		stream_out_refuse(&s->out, &s->account->count);
-		return;
-	}
-	to = make_outgoing(t);
-	if (s->out_endpoint->rtcp)
-		endpoint_rtcp_passed_on(s->out_endpoint, &to, now);
-	put_outgoing(out, t, &to);
-}
-
-void relay_flush(struct relay_burst *out)
-{
-	if (!out->burst.count)
-		return;
-	burst_send(&out->burst);
-	for (unsigned i = 0; i < out->burst.count; i++) {
-		struct stream_counters *count =
-			&out->unsent[i].stream->account->count;
-
-		if (out->burst.packet[i].failed) {
-			counter_add(&count->send_failed, 1);
-			continue;
-		}
-		counter_add(&count->packets_out, 1);
-		counter_add(&count->octets_out, out->unsent[i].octets);
-	}
-	burst_clear(&out->burst);
 }

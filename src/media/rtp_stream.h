@@ -71,44 +71,76 @@
 #include "udp/burst.h"
 #include "udp/intake.h"
 
-/* --- payload types beside speech --- */
+/* --- payload types --- */
 
-/*
- * Payload types of what travels among a party's speech: telephone events (RFC
- * 4733) and comfort noise (RFC 3389). 0 is none.
- *
- * A type that another one has replaced stands for the same as before, unless
- * its number stands for something else now: packets are on their way, and a
- * party may not have heard of the change (RFC 3264, 8.3.2).
- */
+/** A packet that is not passed on: the other party may mean something else by
+ * its number. */
+#define PACKET_NOT_PASSED 0xffu
+/** A packet that the transcoder does not take. */
+#define PACKET_NO_CODEC 0xffu
+/** Comfort noise has a type of its own (RFC 3551, table 4). */
+#define PACKET_NOISE_PT 13u
 
-struct aux_types {
-	/** Those of now, then others where there is room; and their clocks,
-	 * kHz. */
-	uint8_t event[TELEPHONE_EVENT_TYPES], khz[TELEPHONE_EVENT_TYPES];
-	uint8_t noise, former_noise;
+/** The meaning of a packet to its stream, by its payload type. It is looked up
+ * once, when the packet comes, and travels with it. */
+struct packet_type {
+	uint8_t pt;   /**< as it came */
+	uint8_t as;   /**< as a relay passes it on, or PACKET_NOT_PASSED */
+	uint8_t what; /**< enum frame_ring_what: SPEECH, NOISE (RFC 3389), EVENT
+			 (RFC 4733); SPEECH, too, if nobody has named it */
+	/** Speech: the pipeline's input. Others: 0, if the transcoder takes
+	 * them, whether they are passed on or not. Or PACKET_NO_CODEC. */
+	uint8_t codec;
+	/** Of an event, and of speech that both parties of a relay have agreed
+	 * on, Hz; else 0. */
+	uint32_t clock;
 };
-_Static_assert(sizeof(struct aux_types) == 8, "it is one atomic word");
+_Static_assert(sizeof(struct packet_type) == 8, "it is one atomic word");
 
-/** Which type of events @pt is, or TELEPHONE_EVENT_TYPES. */
-static inline unsigned aux_event(struct aux_types t, uint8_t pt)
+/** Is it speech that both parties of a relay have? */
+static inline bool packet_type_is_agreed(struct packet_type t)
 {
-	unsigned i = 0;
-
-	while (i < TELEPHONE_EVENT_TYPES && (!pt || t.event[i] != pt))
-		i++;
-	return i;
+	return t.what == FRAME_RING_SPEECH && t.clock;
 }
 
-/** The kind of packets of type @pt; SPEECH: none of these. */
-static inline enum frame_ring_what aux_what(struct aux_types t, uint8_t pt)
+/** Payload types of what travels among speech, by kind: those of now, then
+ * others where there is room. A type that another one has replaced stands for
+ * the same as before, unless its number stands for something else now: packets
+ * are on their way, and a party may not have heard of the change (RFC 3264,
+ * 8.3.2). 0 is none. */
+struct aux_types {
+	uint8_t event[TELEPHONE_EVENT_TYPES];
+	uint8_t khz[TELEPHONE_EVENT_TYPES]; /**< their clocks */
+	uint8_t noise, former_noise;
+};
+
+/** The types of a stream. Made once, then constant. */
+struct stream_types {
+	struct rcu_later rcu;
+	cr_ns period; /**< how long a packet is */
+	struct aux_types aux;
+	bool alike;	    /**< a relay passes on what is not in @type */
+	uint8_t place[128]; /**< 1 + place in @type; 0: it is not there */
+	struct packet_type type[];
+};
+
+/** The type @pt, which nobody has named. @passed: a relay passes it on. */
+static inline struct packet_type packet_type_unnamed(uint8_t pt, bool passed)
 {
-	if (!pt)
-		return FRAME_RING_SPEECH;
-	if (t.event[0] && aux_event(t, pt) < TELEPHONE_EVENT_TYPES)
-		return FRAME_RING_EVENT;
-	return pt == t.noise || pt == t.former_noise ? FRAME_RING_NOISE
-						     : FRAME_RING_SPEECH;
+	return (struct packet_type){
+		.pt = pt,
+		.as = passed ? pt : PACKET_NOT_PASSED,
+		.what = FRAME_RING_SPEECH,
+		.codec = PACKET_NO_CODEC,
+	};
+}
+
+static inline struct packet_type stream_types_find(const struct stream_types *t,
+						   uint8_t pt)
+{
+	unsigned place = t->place[pt & 127u];
+
+	return place ? t->type[place - 1] : packet_type_unnamed(pt, t->alike);
 }
 
 /* --- what is sent --- */
@@ -228,51 +260,6 @@ static inline void stream_cfg_speak(struct stream_cfg *to,
 	to->event_out = from->event_out;
 }
 
-/* --- what a relay passes on --- */
-
-/** A type that is not passed on: the other party may mean something else by
- * its number. */
-#define RELAY_NO_TYPE 0xffu
-/** Comfort noise has a type of its own (RFC 3551, table 4). */
-#define RELAY_NOISE_PT 13u
-
-/** The payload type of each packet behind a relay. */
-struct relay_types {
-	uint8_t in; /**< the codec's */
-	struct aux_types aux;
-	uint8_t type[128];
-	/** Of the timestamps of speech that was agreed on, Hz; 0: is none. */
-	uint32_t clock[128];
-	cr_ns period; /**< how long a packet is */
-	struct rcu_later rcu;
-};
-
-struct transcoder_types;
-
-/** The types that a relay of @cfg passes on: those that signalling has said are
- * passed on, and no others; or (nothing said) those of both sides, which are
- * alike.
- * @aux: what comes among speech, and came before. NULL: out of memory.
- * Control, as the next three. */
-struct relay_types *relay_types_new(const struct stream_cfg *cfg,
-				    struct aux_types aux);
-/** And, where its numbers are free, the speech of @former: parties that have
- * not heard of a change go on by that. */
-void relay_types_keep(struct relay_types *t, const struct relay_types *former);
-/** But no other speech that @others have: the transcoder can make something of
- * that. */
-void relay_types_leave(struct relay_types *t,
-		       const struct transcoder_types *others);
-/** May the party of @cfg send what only a transcoder knows, beside what is
- * passed on? */
-bool relay_needs_transcoder(const struct stream_cfg *cfg);
-
-/** The clock of timestamps of type @pt, as far as is known, Hz. */
-static inline uint32_t relay_clock(const struct relay_types *t, uint8_t pt)
-{
-	return t->clock[pt] ? t->clock[pt] : t->clock[t->in];
-}
-
 /* --- a stream --- */
 
 struct transcoder;
@@ -299,19 +286,21 @@ struct stream {
 	/** Where it counts: in its slot of state memory, or in itself. Constant
 	 * once anybody sees the stream. */
 	struct stream_account *account;
-	/** The types that a relay passes on; NULL: it has never relayed.
-	 * Control's, read by rx in a read-side critical section. */
-	_Atomic(struct relay_types *) types;
+	/** The type of most packets; control's, as all types. */
+	_Atomic(struct packet_type) speech;
+	/** The others; NULL: there are none. Read by rx in a read-side critical
+	 * section. */
+	_Atomic(struct stream_types *) types;
 	/** NULL: it has had no codec. Set once by control. */
 	_Atomic(struct transcoder *) transcoder;
-	atomic_uint wanted; /**< enum stream_mode: control's word */
+	atomic_uchar wanted; /**< enum stream_mode: control's word */
 	/* rx */
 	atomic_bool relays; /**< its mode is relay; others may look */
 	bool renumbers;	    /**< a relay sends not as it came: as @out.ssrc */
 	bool fresh; /**< another sender than that of the last packet taken */
-	uint8_t sent_pt;   /**< of the last one, as it came            */
-	uint16_t seq_more; /**< what is added then ...                 */
-	uint32_t ts_more;  /**< ...                                    */
+	uint32_t ts_more;    /**< what is added then ...                 */
+	uint16_t seq_more;   /**< ...                                    */
+	uint32_t sent_clock; /**< of the last packet sent, Hz            */
 	/** SSRC of what a relay sent last, above 2^32; 0: nothing. Others look.
 	 */
 	_Atomic uint64_t sent_ssrc;
@@ -321,11 +310,12 @@ struct stream {
 	struct stream_account own_account;
 };
 
-/** NULL: out of memory. With @types, which are its own then, it is a relay, of
- * @cfg with both sides alike, in_endpoint and out_endpoint; else it is to have
- * a transcoder. Control, as all up to stream_want(). */
-struct stream *stream_new(const struct stream_cfg *cfg,
-			  struct relay_types *types);
+/** Make a stream by @cfg: a relay, with both sides alike, in_endpoint and
+ * out_endpoint; or (@relays false) with a transcoder, by @cfg settled. 0 with
+ * *@s, or -EINVAL, -ENOSPC, -EEXIST (see stream_types_new()), -ENOMEM with @e.
+ * Control, as all up to stream_want(). */
+int stream_new(struct stream **s, const struct stream_cfg *cfg, bool relays,
+	       struct cr_err *e);
 /** Free a stream that no thread can see any more, with all that it has. NULL is
  * fine. */
 void stream_free(struct stream *s);
@@ -335,8 +325,30 @@ void stream_free(struct stream *s);
 void stream_set_cfg(struct stream *s, const struct stream_cfg *to);
 /** Give @s the transcoder @c, which is complete. */
 void stream_set_transcoder(struct stream *s, struct transcoder *c);
-/** Pass on by @types, its own then. */
-void stream_set_types(struct stream *s, struct relay_types *types);
+
+/** The terms of a change of types. */
+struct stream_change {
+	const struct stream_cfg *to;
+	bool relays;
+	/** That makes something of what comes, or NULL. */
+	struct transcoder *transcoder;
+	/** The codecs that it gets beside those that it had; NULL: none. */
+	const struct stream_codecs *codecs;
+};
+
+/** The types of @s behind a change @by, and where their numbers are free, those
+ * that its party might send before. 0 with *@t; or -ENOSPC, -EEXIST (two of one
+ * type), -EINVAL, -ENOMEM with @e: inputs that the pipeline has got stay. */
+int stream_types_new(struct stream_types **t, const struct stream *s,
+		     const struct stream_change *by, struct cr_err *e);
+/** Go by @t, its own then, from the next packet on: most are of type @pt. The
+ * transcoder, and the mode that is wanted, come first: a packet of the old
+ * types finds both ready. */
+void stream_set_types(struct stream *s, struct stream_types *t, uint8_t pt);
+/** May the party of @cfg send what only a transcoder knows, beside what is
+ * passed on? */
+bool relay_needs_transcoder(const struct stream_cfg *cfg);
+
 /** A process that has died has sent @was: go on behind that. @s has its
  * transcoder, or types; nobody else sees it yet. */
 void stream_resume(struct stream *s, const struct state_sent *was);
@@ -356,12 +368,32 @@ static inline struct transcoder *stream_transcoder(const struct stream *s)
 	return atomic_load_explicit(&s->transcoder, memory_order_acquire);
 }
 
-/** The types that @s passes on. Control; the receiver, in a read-side critical
- * section.
- */
-static inline const struct relay_types *stream_types(const struct stream *s)
+/** The types of @s but for that of most packets, or NULL. Control; the
+ * receiver, in a read-side critical section. */
+static inline const struct stream_types *stream_types(const struct stream *s)
 {
 	return atomic_load_explicit(&s->types, memory_order_acquire);
+}
+
+/** The meaning of type @pt to @s. As stream_types(). */
+static inline struct packet_type stream_type_of(const struct stream *s,
+						uint8_t pt)
+{
+	/* acquire: the codec that it names is there */
+	struct packet_type one =
+		atomic_load_explicit(&s->speech, memory_order_acquire);
+	const struct stream_types *t;
+
+	if (__builtin_expect(one.pt == pt, 1))
+		return one;
+	t = stream_types(s);
+	return t ? stream_types_find(t, pt) : packet_type_unnamed(pt, false);
+}
+
+/** The clock of its speech, if a relay has agreed on that, Hz; else 0. */
+static inline uint32_t stream_main_clock(const struct stream *s)
+{
+	return atomic_load_explicit(&s->speech, memory_order_relaxed).clock;
 }
 
 /** Is its mode relay now? Any thread. */
@@ -396,57 +428,5 @@ static inline void stream_fetch_relay(const struct stream *s)
 	cache_fetch(&s->account->count.packets_out,
 		    sizeof(s->account->count.packets_out) * 2);
 }
-
-/* --- packets: a receiver, in a read-side critical section that it leaves after
- * relay_flush() only --- */
-
-/** Packets of a receiver's streams in mode relay on their way out. Zero is
- * empty. */
-struct relay_burst {
-	struct burst burst; /**< burst_open() may come first */
-	struct relay_unsent {
-		struct stream *stream;
-		size_t octets; /**< of payload */
-	} unsent[BURST_PACKETS];
-};
-
-/** A packet that has come, and what is to become of it. */
-struct relay_packet {
-	const struct rtp_packet *rtp;
-	const struct intake_packet *in; /**< that it was parsed from */
-	/* by relay_takes() */
-	struct stream *stream;
-	/** NULL: it never was a relay. Looked up once: control may have others
-	 * by now. */
-	const struct relay_types *types;
-	bool begins; /**< the mode was transcode for the one before */
-};
-
-/** Is the packet @t of @s for a relay, if its endpoint accepts it? False: it is
- * the transcoder's. */
-bool relay_takes(struct stream *s, struct relay_packet *t);
-
-/** May its party send type @pt? */
-static inline bool relay_agrees(const struct relay_types *t, uint8_t pt)
-{
-	return t->clock[pt] || pt == RELAY_NOISE_PT ||
-	       aux_what(t->aux, pt) != FRAME_RING_SPEECH;
-}
-
-/** Pass @t on, which was accepted and has a type; it may wait in @out for
- * others. @fresh: it is of another sender than the one before. */
-void relay_pass(struct relay_burst *out, struct endpoint *endpoint,
-		const struct relay_packet *t, bool fresh);
-
-/** Send and count what waits. */
-void relay_flush(struct relay_burst *out);
-
-/** @t is the transcoder's, of a type that it knows, and was accepted: change
- * from mode relay to transcode. The numbers of what is sent will follow those
- * of the relay, which has sent what waits in @out before. @fresh: it is of
- * another sender than the one before. False: it is late, and nothing has
- * changed. */
-bool relay_end(struct relay_burst *out, const struct relay_packet *t,
-	       bool fresh);
 
 #endif

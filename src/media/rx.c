@@ -216,12 +216,23 @@ static void count_endpoint_drops(struct endpoint *endpoint, uint32_t drops)
 		    &endpoint->drops, drops);
 }
 
+/* Fetch into the cache what the release of @c is about to write: a worker had
+ * it last, and the run queue's lock should not be held while it comes. */
+static void fetch_for_release(const struct transcoder *c)
+{
+	cache_fetch(&c->lt, sizeof(c->lt));
+	cache_fetch(&c->served, offsetof(struct release, deadline));
+	cache_fetch(&c->served_terms, sizeof(c->served_terms));
+	cache_fetch(&c->claimed_arrival, sizeof(c->claimed_arrival));
+	frame_ring_fetch(c->ring);
+}
+
 /* @c, which is to be released, or NULL. */
 static void collect_release(struct rx *rx, struct transcoder *c)
 {
 	if (!c)
 		return;
-	transcoder_fetch_for_release(c);
+	fetch_for_release(c);
 	rx->release[rx->nrelease++] = &c->lt;
 	if (rx->nrelease == RELEASES)
 		release_pending(rx);
@@ -282,7 +293,7 @@ static void fetch_packets_ahead(const struct rx *rx)
 	if (stream_relays(s))
 		stream_fetch_relay(s);
 	else
-		transcoder_fetch_for_packet(stream_transcoder(s));
+		packet_fetch(stream_transcoder(s));
 }
 
 /* Take packets that other receivers have handed over, TAKEN_MAX at most. */

@@ -71,6 +71,30 @@ static void fetch_for_transcode(const struct transcoder *c)
 			    offsetof(struct stream_counters, done));
 }
 
+void transcoder_take_terms(const struct transcoder *c, struct release *release,
+			   unsigned *taken)
+{
+	const struct transcoder_terms *from = &c->terms;
+	unsigned version =
+		atomic_load_explicit(&from->version, memory_order_acquire);
+	struct release_cfg r = release->cfg;
+
+	if (version == *taken)
+		return;
+	r.kind = (enum release_kind)atomic_load_explicit(&from->kind,
+							 memory_order_relaxed);
+	r.burst = atomic_load_explicit(&from->burst, memory_order_relaxed);
+	r.period = atomic_load_explicit(&from->period, memory_order_relaxed);
+	r.rel_deadline =
+		atomic_load_explicit(&from->rel_deadline, memory_order_relaxed);
+	r.spacing = atomic_load_explicit(&from->spacing, memory_order_relaxed);
+	if (r.ahead_max)
+		r.ahead_max = atomic_load_explicit(&from->ahead_max,
+						   memory_order_relaxed);
+	release_change(release, &r);
+	*taken = version;
+}
+
 bool transcode_peek(struct core_task *t, struct cr_job *job)
 {
 	struct transcoder *c = transcoder_of_core(t);

@@ -238,14 +238,6 @@ struct transcoder {
 	/** Its stream; constant, but see node_drop_transcoder(). */
 	struct stream *stream;
 	struct transcoder_terms terms;
-	/** The expected payload type of speech, and above it the number of its
-	 * codec in the pipeline: control's word to rx. */
-	atomic_uint speech;
-	/** Types of events and noise beside speech; stored behind
-	 * @receive_stage. */
-	_Atomic(struct aux_types) aux;
-	_Atomic(struct transcoder_types *)
-		types; /**< all; NULL: there is one */
 	/** NULL: packets are frames. Control gives it one, which is rx's then
 	 * for good. */
 	_Atomic(struct receive_stage *) receive_stage;
@@ -385,48 +377,23 @@ void stream_settle(struct stream_cfg *cfg, const struct cr_cost *measured);
  */
 void transcoder_set_terms(struct transcoder *c, const struct stream_cfg *to);
 
-struct transcoder_types;
-
-/** The meaning of payload types when the party of @c may send @codecs, and
- * still those that it might send before under other types. 0 with *@t; or
- * -ENOSPC, -EEXIST (two of one type), -EINVAL, -ENOMEM with @e. Control thread.
- */
-int transcoder_types_new(struct transcoder_types **t, struct transcoder *c,
-			 const struct stream_codecs *codecs, struct cr_err *e);
-/** @t is not wanted; nothing of it stays with @c. NULL is fine. */
-void transcoder_types_free(struct transcoder_types *t, struct transcoder *c);
-/** Go by @t, which is its own then, from the next packet on; type @first is
- * expected. Control thread. */
-void transcoder_set_types(struct transcoder *c, struct transcoder_types *t,
-			  uint8_t first);
-
 /** Parts for events, noise and jitter buffer that a change adds. */
 struct transcoder_aux {
-	struct aux_types types; /**< of its packets */
 	struct receive_stage
 		*receive_stage; /**< that it has not had yet, or NULL */
 	struct digits *digits;	/**< as that */
 };
 
-/** Event and noise types by @cfg; those of @was still hold. */
-struct aux_types aux_types_of(const struct stream_cfg *cfg,
-			      struct aux_types was);
-/** Make what @c needs to go on as @to; @b->types is the caller's to set. 0; or
- * -EINVAL, -ENOMEM with @e. Control thread, as the next two. */
+/** Make what @c needs to go on as @to. 0; or -EINVAL, -ENOMEM with @e. Control
+ * thread, as the next two. */
 int transcoder_aux_make(struct transcoder_aux *b, struct transcoder *c,
 			const struct stream_cfg *to, struct cr_err *e);
 /** It is not wanted. */
 void transcoder_aux_drop(struct transcoder_aux *b);
 /** Go by @b and @to, from the next packet on; what was made is its own then.
- */
+ * Before stream_set_types(): the receiver that finds a type finds these. */
 void transcoder_set_aux(struct transcoder *c, const struct stream_cfg *to,
 			const struct transcoder_aux *b);
-
-/** Its types of events and noise. The receiver; control. */
-static inline struct aux_types transcoder_aux(const struct transcoder *c)
-{
-	return atomic_load_explicit(&c->aux, memory_order_acquire);
-}
 
 static inline struct receive_stage *transcoder_receive_stage(
 	const struct transcoder *c)
@@ -437,31 +404,6 @@ static inline struct receive_stage *transcoder_receive_stage(
 static inline struct digits *transcoder_digits(const struct transcoder *c)
 {
 	return atomic_load_explicit(&c->digits, memory_order_acquire);
-}
-
-/** The meaning of payload types: types of speech lead to codecs of the
- * pipeline. */
-struct transcoder_types {
-	struct payload_types table;
-	unsigned inputs; /**< that the pipeline had before */
-	struct rcu_later rcu;
-};
-
-/** The pipeline's number of the codec that packets of type @pt have; -1: none.
- * The receiver. */
-static inline int transcoder_codec_of(const struct transcoder *c, uint8_t pt)
-{
-	unsigned one = atomic_load_explicit(&c->speech, memory_order_acquire);
-	const struct transcoder_types *all;
-	unsigned what;
-
-	if (pt == (one & 127u))
-		return (int)(one >> 8);
-	all = atomic_load_explicit(&c->types, memory_order_acquire);
-	what = all ? payload_types_find(&all->table, pt) : 0;
-	return payload_type_kind(what) == PAYLOAD_TYPE_SPEECH
-		       ? (int)payload_type_codec(what)
-		       : -1;
 }
 
 /** How long its packets are, as was declared last. Any thread. */
@@ -475,11 +417,6 @@ static inline cr_ns transcoder_period(const struct transcoder *c)
  * *@version: of what it goes by. The thread that owns it. */
 void transcoder_take_terms(const struct transcoder *c, struct release *release,
 			   unsigned *version);
-/** The same for its receive stage @f, before that has a packet. The receiver.
- */
-void transcoder_take_receive_stage(struct transcoder *c,
-				   struct receive_stage *f);
-
 /** Have all its packets left? Once it has gone from the engine, true stays
  * true, and the worker's last touch of it has happened. Any thread. */
 static inline bool transcoder_unposted(const struct transcoder *c)
@@ -496,12 +433,5 @@ void transcoder_free(struct transcoder *c);
 
 /** Memory of it without the codecs' own states, bytes. */
 size_t transcoder_bytes(const struct transcoder *c);
-
-/** Fetch into the cache what taking a packet of @c is about to use. */
-void transcoder_fetch_for_packet(const struct transcoder *c);
-
-/** Fetch into the cache what the release of @c is about to write: a worker had
- * it last, and the run queue's lock should not be held while it comes. */
-void transcoder_fetch_for_release(const struct transcoder *c);
 
 #endif

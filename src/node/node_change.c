@@ -317,11 +317,12 @@ struct recode {
 	const struct stream_codecs *lent; /* of *to, by who asks */
 	struct cost_entry *cost;	  /* NULL: it needs no codec */
 	struct transcoder *fresh;	  /* that it has not had; or NULL */
+	bool coded;	 /* its transcoder has a part in the change: */
+	unsigned inputs; /* so many codecs came in before */
 	struct stream_codecs *codecs; /* the transcoder's, then; NULL: one */
-	struct transcoder_types *types;
 	struct transcoder_aux aux;
 	struct pipeline_output *output; /* NULL: as it is */
-	struct relay_types *passes;	/* the stream's, then */
+	struct stream_types *types;	/* the stream's, then */
 };
 
 /* The transcoder that it is to have. */
@@ -348,11 +349,13 @@ static void give_up_recode(struct recode *r)
 {
 	r->to->codecs = r->lent;
 	free(r->codecs);
-	transcoder_types_free(r->types, recoded_transcoder(r));
+	if (r->coded && !r->fresh)
+		pipeline_forget_inputs(node_stream_transcoder(r->st)->pipeline,
+				       r->inputs);
 	transcoder_aux_drop(&r->aux);
 	pipeline_output_free(r->output);
 	transcoder_free(r->fresh);
-	free(r->passes);
+	free(r->types);
 }
 
 /* --- making --- */
@@ -374,11 +377,10 @@ static struct stream_codecs what_comes(const struct recode *r)
 	return all;
 }
 
-/* Make the transcoder and what it needs of the change. */
+/* Make the transcoder and what it needs of the change, but for types. */
 static int make_recoded_transcoder(struct recode *r, struct cr_err *e)
 {
 	const struct codec_use *out = &r->to->media.out;
-	struct stream_codecs all;
 	struct transcoder *c;
 	int err = 0;
 
@@ -390,52 +392,40 @@ static int make_recoded_transcoder(struct recode *r, struct cr_err *e)
 		err = node_make_transcoder(r->st, r->to, &r->fresh, e);
 	if (err)
 		return err;
-	all = what_comes(r);
 	c = recoded_transcoder(r);
-	err = transcoder_types_new(&r->types, c, &all, e);
-	if (!err)
-		err = transcoder_aux_make(&r->aux, c, r->to, e);
+	r->coded = true;
+	r->inputs = pipeline_inputs(c->pipeline);
+	err = transcoder_aux_make(&r->aux, c, r->to, e);
 	if (!err && !r->fresh &&
 	    !codec_use_same(&node_stream_settings(r->st)->media.out, out))
 		err = pipeline_output_new(&r->output, out, true, e);
 	return err;
 }
 
-static int make_relay(struct recode *r, struct cr_err *e)
-{
-	const struct node_stream *st = r->st;
-
-	r->passes = relay_types_new(r->to, r->aux.types);
-	if (!r->passes)
-		return cr_fail(e, -ENOMEM, "out of memory for a relay");
-	if (node_stream_relays(st))
-		relay_types_keep(r->passes, stream_types(st->stream));
-	if (r->types)
-		relay_types_leave(r->passes, r->types);
-	return 0;
-}
-
 static int make_recode(struct recode *r, bool relays, struct cr_err *e)
 {
 	bool needed = node_stream_needs_transcoder(r->to, relays);
 	struct node *n = r->st->node;
+	struct stream_codecs all;
+	struct stream_change by = { .to = r->to, .relays = relays };
 	int err = needed ? node_cost_of(n, r->to, &r->cost, e) : 0;
 
 	if (needed && !err) {
 		costs_hold(n->costs, r->cost);
 		stream_settle(r->to, &r->cost->cost);
 	}
-	r->aux.types = aux_types_of(
-		r->to, node_stream_relays(r->st)
-			       ? stream_types(r->st->stream)->aux
-			       : transcoder_aux(node_stream_transcoder(r->st)));
 	/* a call that has no codec of it stays as it is */
 	if (!err && (needed || (node_stream_transcoder(r->st) &&
 				r->to->media.in.codec->decoder_open)))
 		err = make_recoded_transcoder(r, e);
-	if (!err && relays)
-		err = make_relay(r, e);
-	return err;
+	if (err)
+		return err;
+	by.transcoder = recoded_transcoder(r);
+	if (r->coded) {
+		all = what_comes(r);
+		by.codecs = &all;
+	}
+	return stream_types_new(&r->types, r->st->stream, &by, e);
 }
 
 /* --- admission --- */
@@ -472,10 +462,9 @@ static void take_back_recode(struct recode *r)
 				  admitted_terms(r), CORE_CHANGE_FORCE, &v);
 		return;
 	}
-	transcoder_types_free(r->types, r->fresh);
-	r->types = NULL;
 	node_drop_transcoder(n, r->fresh);
 	r->fresh = NULL;
+	r->coded = false;
 }
 
 static int64_t recode_beyond(const struct recode *r)
@@ -526,7 +515,6 @@ static void take_recoded_codecs(struct recode *r)
 		node_stream_take(st, r->to, r->cost);
 	else
 		transcoder_set_terms(c, r->to);
-	transcoder_set_types(c, r->types, r->to->media.in.pt);
 	transcoder_set_aux(c, r->to, &r->aux);
 	if (r->output)
 		pipeline_change(c->pipeline, r->output);
@@ -541,7 +529,7 @@ static void take_recode(struct recode *r, bool relays)
 
 	if (!r->cost)
 		r->to->declared = s->cfg.declared;
-	if (r->types) {
+	if (r->coded) {
 		take_recoded_codecs(r);
 	} else {
 		r->to->codecs = st->codecs; /* not those that were lent */
@@ -549,7 +537,6 @@ static void take_recode(struct recode *r, bool relays)
 	}
 	st->needs_codec = relays && r->cost;
 	if (relays) {
-		stream_set_types(s, r->passes);
 		s->cfg.ssrc_in = 0;  /* whatever the party chooses */
 		if (!did || r->cost) /* its transcoder is awake */
 			stream_want(s, STREAM_RELAY_SOME);
@@ -557,6 +544,7 @@ static void take_recode(struct recode *r, bool relays)
 		s->cfg.ssrc_in = stream_transcoder(s)->ssrc_in;
 		stream_want(s, STREAM_TRANSCODE);
 	}
+	stream_set_types(s, r->types, r->to->media.in.pt);
 	st->node->nrelays += relays;
 	st->node->nrelays -= did;
 }

@@ -196,20 +196,19 @@ int node_relay_start(struct node *n, struct stream_cfg *cfg,
 		     struct node_call *of, struct node_stream **out,
 		     struct cr_err *e)
 {
-	struct relay_types *types = relay_types_new(
-		cfg, aux_types_of(cfg, (struct aux_types){ 0 }));
 	struct node_stream *st = calloc(1, sizeof(*st));
+	int err;
 
+	if (!st)
+		return cr_fail(e, -ENOMEM, "out of memory for a relay");
 	cfg->id = n->last_id + 1;
 	cfg->receiver = cfg->in_endpoint->cfg.receiver;
 	cfg->ring_frames = n->cfg.ring_frames;
 	cfg->shed = n->cfg.shed.kind;
-	if (st && types)
-		st->stream = stream_new(cfg, types);
-	if (!st || !st->stream) {
-		free(types);
+	err = stream_new(&st->stream, cfg, true, e);
+	if (err) {
 		free(st);
-		return cr_fail(e, -ENOMEM, "out of memory for a relay");
+		return err;
 	}
 	n->last_id++;
 	st->id = cfg->id;
@@ -670,25 +669,20 @@ static int enter_call(struct node *n, struct node_stream *st,
 		      struct stream_cfg *cfg, const struct call_spec *spec,
 		      struct cr_err *e)
 {
-	struct transcoder *c;
 	int err = open_in_endpoint(st, cfg, spec, e);
 
 	if (!err && !cfg->out_endpoint)
 		err = circle_check_call(n, cfg, st->in_endpoint, e);
 	if (!err) {
 		stream_settle(cfg, &st->cost->cost);
-		st->stream = stream_new(cfg, NULL);
-		err = st->stream ? transcoder_new(&c, st->stream, cfg, e)
-				 : cr_fail(e, -ENOMEM,
-					   "out of memory for a stream");
+		err = stream_new(&st->stream, cfg, false, e);
 		if (err == -ENOMEM)
 			n->calls_refused++;
 	}
 	if (!err) {
 		st->id = cfg->id;
 		st->stream->owner = st;
-		c->lt.kind = &node_stream_kind;
-		stream_set_transcoder(st->stream, c);
+		stream_transcoder(st->stream)->lt.kind = &node_stream_kind;
 		keep_stream(st);
 		node_meter_less(st);
 		err = join_engine(n, st, e);

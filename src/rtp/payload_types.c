@@ -1,41 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An endpoint's payload types, and the packets of those that nobody named. SDP
- * is not read here, and no codec is opened.
+ * The packets of payload types that nobody named.
  */
 #include "rtp/payload_types.h"
 
-#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-
-int payload_types_add_speech(struct payload_types *t, unsigned pt,
-			     unsigned codec, struct cr_err *e)
-{
-	if (pt > 127)
-		return cr_fail(e, -ERANGE,
-			       "payload type %u is too large: use 0 to 63 or "
-			       "96 to 127",
-			       pt);
-	if (pt >= 64 && pt <= 95)
-		return cr_fail(e, -EINVAL,
-			       "payload type %u cannot be told from RTCP (RFC "
-			       "5761): use 0 to 63 or 96 to 127",
-			       pt);
-	if (t->what[pt])
-		return cr_fail(e, -EEXIST,
-			       "payload type %u is given twice: it is codec %u "
-			       "of the list already",
-			       pt, payload_type_codec(t->what[pt]));
-	if (codec >= PAYLOAD_TYPES_CODECS)
-		return cr_fail(
-			e, -ERANGE,
-			"payload type %u: an endpoint has at most %u codecs",
-			pt, PAYLOAD_TYPES_CODECS);
-	t->what[pt] = (uint8_t)((unsigned)PAYLOAD_TYPE_SPEECH << 6 | codec);
-	return 0;
-}
 
 #define PACKETS_MASK ((UINT64_C(1) << 56) - 1)
 

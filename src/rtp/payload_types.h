@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The meaning of the payload types of one endpoint (RTP/AVP, RFC 3551; given
- * out by SDP): speech of one of the endpoint's codecs, or nothing. And how many
- * packets came with types that stand for nothing.
- *
- * A table is made once, then it is constant: any thread may read it, and an
- * endpoint whose types change gets another one. It knows codecs by their place
- * in the endpoint's list only; how they are configured is said there.
+ * Payload types of one endpoint (RTP/AVP, RFC 3551; given out by SDP): how many
+ * packets came with types that stand for nothing, and which types are passed on
+ * to another endpoint. What a type stands for: media/rtp_stream.h.
  */
 #ifndef RTP_PAYLOAD_TYPES_H
 #define RTP_PAYLOAD_TYPES_H
@@ -15,51 +11,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include "cr/error.h"
-
-/** Codecs of an endpoint. */
-#define PAYLOAD_TYPES_CODECS 64u
-
-enum payload_type_kind {
-	PAYLOAD_TYPE_NOTHING,
-	PAYLOAD_TYPE_SPEECH /**< index: in the endpoint's list of codecs */
-};
-
-/** Zero is "nothing". */
-struct payload_types {
-	uint8_t what[128]; /**< kind in the upper two bits, then index */
-};
-
-/**
- * Say what type @pt stands for. It is refused, with a text in @e and the table
- * as it was,
- *   -ERANGE  above 127, or a codec's place that is PAYLOAD_TYPES_CODECS or more
- *   -EINVAL  from 64 to 95: with a marker these look like RTCP, which uses 72
- *            to 76 (RFC 5761, 4)
- *   -EEXIST  when it stands for something already
- */
-int payload_types_add_speech(struct payload_types *t, unsigned pt,
-			     unsigned codec, struct cr_err *e);
-
-/** The meaning of @pt (0..127), to be taken apart by the next two: 0 means
- * nothing. For every packet. */
-static inline unsigned payload_types_find(const struct payload_types *t,
-					  uint8_t pt)
-{
-	return t->what[pt & 127u];
-}
-
-static inline enum payload_type_kind payload_type_kind(unsigned what)
-{
-	return (enum payload_type_kind)(what >> 6);
-}
-
-/** Of speech: the place in the endpoint's list of codecs. */
-static inline unsigned payload_type_codec(unsigned what)
-{
-	return what & 63u;
-}
 
 /** Types that are counted one by one; further ones are counted together. */
 #define PAYLOAD_UNKNOWN_TYPES 8u

@@ -50,17 +50,12 @@ static inline struct stream_cfg plain_call(void)
 static inline struct transcoder *new_call(struct stream_cfg cfg)
 {
 	struct cr_err e = { "" };
-	struct transcoder *c;
-
 	struct stream *s;
 
 	stream_settle(&cfg, &(struct cr_cost){ 0 });
-	s = stream_new(&cfg, NULL);
-	assert_non_null(s);
-	if (transcoder_new(&c, s, &cfg, &e))
+	if (stream_new(&s, &cfg, false, &e))
 		fail_msg("%s", e.text);
-	stream_set_transcoder(s, c);
-	return c;
+	return stream_transcoder(s);
 }
 
 /* A worker, a call of its, and two trace rings: its own and another's. */
