@@ -4,6 +4,7 @@
  * first and the last words, its calls and conversations.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -107,10 +108,12 @@ static int probe_call(struct session *s, const struct campaign_flow *f,
 		      double *load, struct cr_err *e)
 {
 	json_t *r = NULL, *stopped = NULL;
-	int rc = session_ask(s, "call.start",
-			     session_call_params(s, f, 0, s->ports.address), &r,
-			     e);
+	struct feeder_stream st = { .flow = f };
+	const struct feeder_call c = { .side = { &st } };
+	int rc;
 
+	(void)snprintf(st.address, sizeof(st.address), "%s", s->ports.address);
+	rc = session_ask(s, "call.start", session_call_params(s, &c), &r, e);
 	if (rc)
 		return rc;
 	*load = json_number_value(json_object_get(r, "load"));
@@ -209,57 +212,30 @@ static void hang_up_daemon(struct session *s)
 
 /* --- what it is asked for --- */
 
-/* No deadline is that of the class. */
-static struct task_terms terms_asked_for(const struct campaign_flow *flow)
+static void fill_one_stream(const struct session *s,
+			    const struct feeder_stream *st, struct call_spec *r)
 {
-	struct task_terms terms = flow->terms;
-
-	if (terms.deadline == CR_NEVER)
-		terms.deadline = 0;
-	return terms;
-}
-
-/* Parameters of call.start: @table is of one stream, or of two. */
-static json_t *request_params(const struct field *table,
-			      const struct call_spec *r)
-{
-	json_t *o = field_write_request(table, r);
-
-	(void)json_object_update_new(o,
-				     field_write_request(call_each_fields, r));
-	return o;
-}
-
-json_t *session_call_params(const struct session *s,
-			    const struct campaign_flow *flow, uint32_t ts_first,
-			    const char *address)
-{
+	const struct campaign_flow *flow = st->flow;
 	const struct campaign_release *release = &flow->release;
-	struct call_spec r = CALL_SPEC_UNSAID;
 
-	field_defaults(call_one_fields, &r);
-	field_defaults(call_each_fields, &r);
-	r.end[0].side = flow->in;
-	r.end[1].side = flow->out;
-	if (!address_parse(address, &r.end[1].address))
-		r.end[0].address = r.end[1].address;
-	r.ts_first = ts_first;
-	r.ptime = flow->ptime;
-	r.terms = terms_asked_for(flow);
-	r.port = s->cfg.daemon_ports == PORTS_OWN ? CALL_PORT_OWN
-						  : CALL_PORT_SHARED;
-	if (flow->release_named) {
-		r.release.model = (int)release->kind;
-		if (release->kind == RELEASE_RATE) {
-			r.release.x = (unsigned)release->x;
-			r.release.y = release->y;
-		}
-		/* a burst is said once: in the contract, if that has one */
-		if (release->kind == RELEASE_LBAP &&
-		    !flow->terms.contract.burst)
-			r.release.burst = (int)release->burst;
+	r->end[0].side = flow->in;
+	r->end[1].side = flow->out;
+	if (!address_parse(st->address, &r->end[1].address))
+		r->end[0].address = r->end[1].address;
+	r->ts_first = st->ts_first;
+	r->ptime = flow->ptime;
+	r->port = s->cfg.daemon_ports == PORTS_OWN ? CALL_PORT_OWN
+						   : CALL_PORT_SHARED;
+	if (!flow->release_named)
+		return;
+	r->release.model = (int)release->kind;
+	if (release->kind == RELEASE_RATE) {
+		r->release.x = (unsigned)release->x;
+		r->release.y = release->y;
 	}
-	return request_params(call_one_fields, &r);
+	/* a burst is said once: in the contract, if that has one */
+	if (release->kind == RELEASE_LBAP && !flow->terms.contract.burst)
+		r->release.burst = (int)release->burst;
 }
 
 /* The party that says @st into @r, which has the defaults; the feeder's have no
@@ -285,19 +261,32 @@ static void fill_party(const struct feeder_stream *st, struct endpoint_spec *r)
 		r->reception.jitter_min = b->least;
 }
 
-static json_t *conversation_request(const struct feeder_call *c)
+json_t *session_call_params(const struct session *s,
+			    const struct feeder_call *c)
 {
 	const struct campaign_flow *flow = c->side[0]->flow;
+	const struct field *fields =
+		c->side[1] ? call_two_fields : call_one_fields;
 	struct call_spec r = CALL_SPEC_UNSAID;
+	json_t *o;
 
-	field_defaults(call_two_fields, &r);
+	field_defaults(fields, &r);
 	field_defaults(call_each_fields, &r);
-	for (unsigned i = 0; i < 2; i++)
-		fill_party(c->side[i], &r.end[i]);
-	r.ptime = flow->party.ptime;
-	r.terms = terms_asked_for(flow);
-	r.relay = flow->party.relay ? RELAY_AUTO : RELAY_NEVER;
-	return request_params(call_two_fields, &r);
+	r.terms = flow->terms;
+	if (r.terms.deadline == CR_NEVER)
+		r.terms.deadline = 0; /* that of the class */
+	if (c->side[1]) {
+		fill_party(c->side[0], &r.end[0]);
+		fill_party(c->side[1], &r.end[1]);
+		r.ptime = flow->party.ptime;
+		r.relay = flow->party.relay ? RELAY_AUTO : RELAY_NEVER;
+	} else {
+		fill_one_stream(s, c->side[0], &r);
+	}
+	o = field_write_request(fields, &r);
+	(void)json_object_update_new(o,
+				     field_write_request(call_each_fields, &r));
+	return o;
 }
 
 /*
@@ -430,16 +419,7 @@ static void on_started(void *arg, const json_t *result, const json_t *error)
 
 static void ask_for_call(struct session *s, struct feeder_call *c)
 {
-	const struct feeder_stream *st = c->side[0];
-
-	if (c->side[1])
-		request(s, c, "call.start", conversation_request(c),
-			on_started);
-	else
-		request(s, c, "call.start",
-			session_call_params(s, st->flow, st->ts_first,
-					    st->address),
-			on_started);
+	request(s, c, "call.start", session_call_params(s, c), on_started);
 }
 
 static void on_changed(void *arg, const json_t *result, const json_t *error)

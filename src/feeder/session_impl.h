@@ -118,11 +118,10 @@ struct session_request {
 
 extern const struct session_peer session_control;
 
-/** Parameters of call.start for a call of @flow; @ts_first: of frame 0;
- * @address: our end, "127.0.0.1:40100". */
+/** Parameters of call.start for @c: by its streams' flows, addresses and (of
+ * one stream) ts_first. */
 json_t *session_call_params(const struct session *s,
-			    const struct campaign_flow *flow, uint32_t ts_first,
-			    const char *address);
+			    const struct feeder_call *c);
 
 /* --- a media proxy as a peer: session_ng.c --- */
 

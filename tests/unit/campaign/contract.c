@@ -66,7 +66,9 @@ static void check(const struct campaign_flow *f)
 	struct call_spec r;
 	struct stream_cfg cfg;
 	struct cr_err e = { "" };
-	json_t *params = session_call_params(&s, f, 0, "127.0.0.1:40100");
+	struct feeder_stream st = { .flow = f, .address = "127.0.0.1:40100" };
+	const struct feeder_call c = { .side = { &st } };
+	json_t *params = session_call_params(&s, &c);
 
 	if (call_params(&r, params, &e) || call_check(&cfg, &r, &e))
 		fail_msg("%s", e.text);
