@@ -450,7 +450,9 @@ const struct codec_item *codec_best_shown(const struct codec_list *list)
 	return NULL;
 }
 
-const struct codec_item *codec_own_speech(const struct codec_list *list)
+/* Return the speech of the offerer if the answerer has something else: the one
+ * it likes best of those that this node can code. NULL: there is none. */
+static const struct codec_item *own_speech(const struct codec_list *list)
 {
 	const struct codec_item *best = NULL;
 
@@ -834,7 +836,7 @@ int codec_settle(struct codec_settled *out, const struct codec_list *offered,
 		return cr_fail(e, -ENOENT,
 			       "the answer has no codec that was offered");
 	as = s.as[first];
-	own = as->added ? codec_own_speech(offered) : as;
+	own = as->added ? own_speech(offered) : as;
 	if (!own)
 		return cr_fail(e, -ENOENT,
 			       "the answer's %s was added, and the offerer "

@@ -199,10 +199,6 @@ int codec_offer_make(struct codec_offer *o, struct codec_list **out,
 /** The first speech that @list shows, or NULL. */
 const struct codec_item *codec_best_shown(const struct codec_list *list);
 
-/** Return the speech of the offerer if the answerer has something else: the one
- * it likes best of those that this node can code. NULL: there is none. */
-const struct codec_item *codec_own_speech(const struct codec_list *list);
-
 /** The formats that are shown, into @out[SDP_FORMATS_MAX]. How many. */
 unsigned codec_shown(const struct codec_list *list, struct sdp_format *out);
 

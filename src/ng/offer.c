@@ -513,33 +513,26 @@ static void begin_early(struct ng_exchange *x, unsigned i)
 
 /* --- what it will need --- */
 
-/* Guess what both settle on if the other side likes best what it is offered
- * first: @to, in the order of sides, without addresses. */
+/* Settle on what the other side is offered first: @to, in the order of sides,
+ * without addresses. */
 static int guess(struct ng_exchange *x, unsigned i, struct endpoint_spec to[2],
 		 struct cr_err *e)
 {
 	const struct ng_offered *o = &x->line[i].offered;
 	const unsigned ptime[] = { o->ptime_back, o->ptime_signalled };
-	/* the best codec that is shown, and what is made into it: itself, or
-	 * the best one of the offerer */
-	const struct codec_item *best = codec_best_shown(o->list);
-	const struct codec_item *own =
-		best->added ? codec_own_speech(o->list) : NULL;
-	const struct codec_item *sent[] = { own ? own : best, best };
-	int err = 0;
+	const struct sdp_line best = {
+		.formats = &codec_best_shown(o->list)->format, .nformats = 1
+	};
+	int err;
 
-	for (unsigned k = 0; k < 2 && !err; k++) {
-		struct endpoint_spec *p = &to[k ? !x->by : x->by];
-		const struct ng_packets packets = { .ptime = ptime[k],
-						    .in_ptime = ptime[k],
-						    .comes = ptime[!k] };
-
-		*p = (struct endpoint_spec)ENDPOINT_SPEC_UNSAID;
-		err = codec_side(&p->side, &sent[k]->format, sent[k]->bit_rate,
-				 e);
-		if (!err)
-			ng_spec_packets(p, sdp_line(x->sdp, i), &packets);
-	}
+	x->settled.party[0] = &to[x->by];
+	x->settled.party[1] = &to[!x->by];
+	err = codec_settle(&x->settled, o->list, &best, false, e);
+	for (unsigned k = 0; k < 2 && !err; k++)
+		ng_spec_packets(x->settled.party[k], sdp_line(x->sdp, i),
+				&(struct ng_packets){ .ptime = ptime[k],
+						      .in_ptime = ptime[k],
+						      .comes = ptime[!k] });
 	return err;
 }
 
