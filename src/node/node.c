@@ -749,15 +749,15 @@ int node_open(struct node **out, const struct node_config *cfg,
 
 void node_end_calls(struct node *n)
 {
-	struct node_stream *st;
+	struct node_call *c;
 
 	if (!n)
 		return;
-	RB_FOREACH (st, node_tree, &n->calls)
-		node_stream_stop(st, NODE_END_DRAINED, NULL);
+	RB_FOREACH (c, node_call_tree, &n->calls)
+		node_call_stop(c, NODE_END_DRAINED, NULL);
 	node_watch_end(n);
 	converter_end(n->converter);
-	while (n->ncalls > n->nhung)
+	while (n->nstreams > n->nhung)
 		(void)event_base_loop(n->cfg.base, EVLOOP_ONCE);
 }
 
@@ -818,7 +818,7 @@ int node_close(struct node *n)
 	/* Threads that were stuck have come back: so do their calls and
 	 * conversions. */
 	converter_end_all(n->converter);
-	while (n->ncalls)
+	while (n->nstreams)
 		(void)event_base_loop(n->cfg.base, EVLOOP_ONCE);
 	rcu_done(); /* their endpoints */
 	live_close(n->live);
@@ -828,7 +828,7 @@ int node_close(struct node *n)
 
 unsigned node_streams(const struct node *n)
 {
-	return n->ncalls - n->nhung;
+	return n->nstreams - n->nhung;
 }
 
 void node_scheduler(const struct node *n, char *buf, size_t size)

@@ -50,7 +50,7 @@ struct node_who {
 	const char *peer; /**< the client's or proxy's address; or NULL */
 };
 
-/** A call; its insides are the node's. Valid until node_config.ended() has
+/** A stream; its insides are the node's. Valid until node_config.ended() has
  * returned. */
 struct node_stream;
 
@@ -113,7 +113,7 @@ struct node_config {
 	struct notify *store;
 	struct state_memory *state;
 	/** @st is over: the last thread has let go of it and it is freed when
-	 * this returns, or it is hung. Once for each call. */
+	 * this returns, or it is hung. Once for each stream. */
 	void (*ended)(void *arg, struct node_stream *st);
 	/** What is left of a call, or is known so far (node_records_interim()).
 	 * NULL: nobody wants it. */
@@ -195,19 +195,6 @@ int node_cost_wait(struct node *n, struct node_cost_wait *w, struct cr_err *e);
 void node_cost_forget(struct node *n, struct node_cost_wait *w);
 
 /**
- * Start a call of one stream, @spec, which makes @cfg (call_check()): members
- * that the node chooses (id, SSRCs left 0, first timestamps, ring size, cost)
- * are filled in. Returns 0 and *@st; -ENOSPC when there is no capacity; -EEXIST
- * when the SSRC is taken; -EINVAL, -ENOMEM, -EMFILE, -ENFILE, -EADDRINUSE (no
- * descriptor or port of its own; some descriptors are kept for control); each
- * with @e. -EAGAIN, of what can be known without: nobody knows yet what it
- * costs, see node_cost_wait().
- */
-int node_stream_start(struct node *n, struct stream_cfg *cfg,
-		      const struct call_spec *spec, struct node_stream **st,
-		      struct cr_err *e);
-
-/**
  * Let @st, which is not ending, go on as @to: a copy of its configuration with
  * other class, deadline, weight, nice, contract or output mode. Only with
  * @set_mode does the encoder change to that mode; otherwise it keeps what it
@@ -221,29 +208,20 @@ int node_stream_change(struct node_stream *st, const struct stream_cfg *to,
 
 uint32_t node_stream_id(const struct node_stream *st);
 
-/** Its owner: the user's, NULL at first. */
-void *node_stream_owner(const struct node_stream *st);
-void node_stream_set_owner(struct node_stream *st, void *owner);
-
 /** What it is now, with the mode that its encoder has: what
  * node_stream_change() takes, to be altered. */
 struct stream_cfg node_stream_cfg(const struct node_stream *st);
 
-/** Has node_stream_stop() been called, and why? */
+/** Has node_call_stop() been called, and why? */
 bool node_stream_ending(const struct node_stream *st);
 enum node_end node_stream_why(const struct node_stream *st);
 
-/** Let a call end, on the word of @who (NULL: the node's own); cfg.ended()
- * follows. Does nothing when it is ending. */
-void node_stream_stop(struct node_stream *st, enum node_end why,
-		      const struct node_who *who);
-
-/** The call that has it, or NULL. */
+/** The call that has it. */
 struct node_call *node_stream_call(const struct node_stream *st);
 
-/** The call with this id that is not ending, or NULL. */
+/** The stream with this id that is not ending, or NULL. */
 struct node_stream *node_stream_find(struct node *n, uint32_t id);
-/** Was the call with this id ended as hung, and is a thread stuck in it? */
+/** Was the stream with this id ended as hung, and is a thread stuck in it? */
 bool node_stream_hung(struct node *n, uint32_t id);
 /** The first one with an id above @id, or NULL: walks in order of id. */
 struct node_stream *node_stream_after(struct node *n, uint32_t id);

@@ -1,38 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Calls of two streams: what one is asked to be and what streams that makes,
- * its life, and new offers and answers.
+ * Calls: what one is asked to be and what streams that makes, its life, and new
+ * offers and answers.
  *
  *   start:  checks -> costs -> endpoints -> streams -> listed
- *   end:    of either stream, by whomever -> both endpoints are left, both
- *           streams end -> a grace period -> the last stream has gone -> freed
+ *   end:    by whomever -> its endpoints are left, its streams end -> a grace
+ *           period -> the last stream has gone -> freed
  */
 #include "node/node_call.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "node/call_check.h"
 #include "node/node_impl.h"
-
-struct node_call {
-	RB_ENTRY(node_call) by_id;
-	uint32_t id;
-	struct node *node;
-	struct node_endpoint *endpoint[2];
-	struct node_stream *stream[2]; /**< NULL: has not begun, or has gone */
-	int request;		    /**< enum relay_request                  */
-	char *label;		    /**< owned, or NULL                   */
-	char *tag[2];		    /**< of its parties; the same         */
-	unsigned line;		    /**< of their descriptions; 0: none   */
-	struct node_record *record; /**< see node_call_record()        */
-	struct state_slot *slot;    /**< see node_call_slot()          */
-	bool relays;		    /**< its streams need no codec        */
-	bool ending;
-};
 
 /* The parties' names in a request. */
 static const struct end_names names[2] = {
@@ -232,6 +217,10 @@ int node_call_check(struct node_call_streams *out, const struct call_spec *r,
 	struct stream_cfg *stream = out->stream;
 	int err = 0;
 
+	out->n = r->port == CALL_PORT_EACH ? 2 : 1;
+	out->relays = false;
+	if (out->n == 1)
+		return call_check(stream, r, e);
 	for (unsigned i = 0; i < 2 && !err; i++)
 		err = call_check_stream(&stream[i], r, i, names, e);
 	for (unsigned i = 0; i < 2 && !err; i++)
@@ -256,10 +245,36 @@ static int node_call_cmp(struct node_call *a, struct node_call *b)
 	return (a->id > b->id) - (a->id < b->id);
 }
 
-RB_PROTOTYPE(node_call_tree, node_call, by_id, node_call_cmp)
 RB_GENERATE(node_call_tree, node_call, by_id, node_call_cmp)
 
 /* --- endpoints --- */
+
+/* A port of its own at @at for what comes in of @stream. */
+static int have_port(struct node_call *c, const struct call_spec *r,
+		     const struct stream_cfg *stream, struct interface *at,
+		     struct cr_err *e)
+{
+	const struct endpoint_rtcp_cfg rtcp = {
+		.mode = r->end[0].rtcp < 0
+				? ENDPOINT_RTCP_OFF
+				: (enum endpoint_rtcp_mode)r->end[0].rtcp,
+		.fd = -1,
+		.use = { .ssrc = stream->ssrc_out,
+			 .rate_in = codec_use_clock(&stream->media.in),
+			 .rate_out = codec_use_clock(&stream->media.out) },
+		.listener = stream->to,
+	};
+	const struct endpoint_cfg cfg = {
+		.terms = stream->hears,
+		.state = c->slot ? &c->slot->stream[0] : NULL,
+	};
+	int err =
+		node_endpoint_new(c->node, at, &cfg, &rtcp, &c->endpoint[0], e);
+
+	if (!err)
+		node_endpoint_join(c->endpoint[0], c);
+	return err;
+}
 
 /* The endpoints towards the parties of @r: open ones, or new ones. */
 static int have_endpoints(struct node_call *c, const struct call_spec *r,
@@ -286,8 +301,6 @@ static int have_endpoints(struct node_call *c, const struct call_spec *r,
 	for (unsigned i = 0; i < 2 && !err; i++)
 		err = circle_check_endpoint(c->endpoint[i], c->endpoint[!i],
 					    &r->end[i].address, &names[i], e);
-	if (err)
-		c->node->calls_refused++;
 	return err;
 }
 
@@ -300,16 +313,17 @@ static bool has_streams(const struct node_call *c)
 
 static void node_call_free(struct node_call *c)
 {
-	RB_REMOVE(node_call_tree, &c->node->node_calls, c);
+	RB_REMOVE(node_call_tree, &c->node->calls, c);
+	for (unsigned i = 0; i < 2; i++)
+		free(c->tag[i]);
 	state_slot_give(c->node->cfg.state, c->slot);
 	free(c->label);
-	free(c->tag[0]);
-	free(c->tag[1]);
 	free(c->record);
 	free(c);
 }
 
 static struct node_call *node_call_new(struct node *n,
+				       const struct node_call_streams *s,
 				       const struct call_spec *r)
 {
 	struct node_call *c = calloc(1, sizeof(*c));
@@ -323,16 +337,18 @@ static struct node_call *node_call_new(struct node *n,
 			return NULL;
 		}
 	}
-	c->id = n->last_id + 1; /* its first stream's */
+	c->id = ++n->last_id;
 	c->node = n;
+	c->nstreams = s->n;
 	c->request = r->relay;
+	c->relays = s->relays;
 	c->slot = node_take_slot(n);
-	RB_INSERT(node_call_tree, &n->node_calls, c);
+	RB_INSERT(node_call_tree, &n->calls, c);
 	return c;
 }
 
-/** RTCP of both endpoints is about @stream[2] from now on. A relay tells the
- * SSRC of what it passes on by itself. */
+/** RTCP of both endpoints of @c, of two streams, is about @stream[2] from now
+ * on. A relay tells the SSRC of what it passes on by itself. */
 static void node_call_use_rtcp(const struct node_call *c,
 			       const struct stream_cfg *stream)
 {
@@ -366,29 +382,43 @@ static int add_transcoders(struct node_call *c, struct stream_cfg *stream,
 	return 0;
 }
 
+/* SSRCs that nobody asked for; of a call that goes on, those that it had. */
+static void choose_ssrcs(const struct call_past *past,
+			 struct node_call_streams *s)
+{
+	for (unsigned i = 0; i < s->n && !s->relays; i++) {
+		struct stream_cfg *stream = &s->stream[i];
+
+		if (past) {
+			stream->ssrc_in = past->stream[i].ssrc_in;
+			stream->ssrc_out = past->stream[i].ssrc_out;
+		}
+		if (!stream->ssrc_out)
+			stream->ssrc_out = node_random_ssrc();
+	}
+}
+
 static int start_streams(struct node_call *c, struct stream_cfg *stream,
 			 struct cr_err *e)
 {
 	int err = 0;
 
-	for (unsigned i = 0; i < 2 && !c->relays; i++)
-		if (!stream[i].ssrc_out)
-			stream[i].ssrc_out =
-				c->node->restoring
-					? c->node->restoring->stream[i].ssrc_out
-					: node_random_ssrc();
-	for (unsigned i = 0; i < 2 && !err; i++) {
-		stream[i].in_endpoint = c->endpoint[i]->endpoint;
-		stream[i].out_endpoint = c->endpoint[!i]->endpoint;
-		stream[i].tally = endpoint_rtcp_sent(stream[i].out_endpoint);
+	for (unsigned i = 0; i < c->nstreams && !err; i++) {
+		const struct node_endpoint *out = node_call_out_endpoint(c, i);
+
+		if (out) {
+			stream[i].in_endpoint = c->endpoint[i]->endpoint;
+			stream[i].tally = endpoint_rtcp_sent(out->endpoint);
+		}
+		if (c->nstreams == 2)
+			stream[i].out_endpoint = out->endpoint;
 		/* mode requests pass between the two */
-		stream[i].pair = i ? c->stream[0]->id : 0;
-		err = c->relays ? node_relay_start(c->node, &stream[i], c,
-						   &c->stream[i], e)
-				: node_stream_begin(c->node, &stream[i], c,
-						    &c->stream[i], e);
+		if (i)
+			stream[i].pair = c->id;
+		err = c->relays ? node_relay_start(c, &stream[i], e)
+				: node_stream_begin(c, &stream[i], e);
 	}
-	if (err)
+	if (err || c->nstreams == 1)
 		return err;
 	/* not before: open endpoints of a call that is refused stay as they
 	 * were */
@@ -402,7 +432,7 @@ static int node_call_load(struct node *n, struct node_call_streams *s,
 			  int64_t *ppm, struct cr_err *e)
 {
 	*ppm = 0;
-	for (unsigned i = 0; i < 2; i++) {
+	for (unsigned i = 0; i < s->n; i++) {
 		struct stream_cfg *stream = &s->stream[i];
 		struct cost_entry *cost;
 		int err;
@@ -423,7 +453,7 @@ static int note_lacking(int err, const struct node_call_streams *s,
 			struct node_cost_wait *lacks)
 {
 	if (err == -EAGAIN)
-		node_cost_need(lacks, s->stream, 2);
+		node_cost_need(lacks, s->stream, s->n);
 	return err;
 }
 
@@ -443,20 +473,28 @@ int node_call_begin(struct node *n, struct node_call_streams *s,
 		    const struct call_spec *r, struct node_call **out,
 		    struct cr_err *e)
 {
+	struct interface *at = NULL;
 	struct node_call *c;
 	int64_t ppm;
-	int err = node_refuse_full(n, 2, e);
+	int err = node_refuse_full(n, s->n, e);
 
+	if (!err && s->n == 1)
+		err = node_stream_refuse_early(n, s->stream, r, &at, e);
 	if (!err)
 		err = node_call_load(n, s, &ppm, e);
 	if (err)
 		return err;
-	c = node_call_new(n, r);
+	c = node_call_new(n, s, r);
 	if (!c)
 		return cr_fail(e, -ENOMEM, "out of memory for a call");
-	c->relays = s->relays;
-	err = have_endpoints(c, r, e);
-	if (!err)
+	choose_ssrcs(n->restoring, s);
+	if (s->n == 2)
+		err = have_endpoints(c, r, e);
+	else if (at)
+		err = have_port(c, r, s->stream, at, e);
+	if (err)
+		n->calls_refused++;
+	else
 		err = start_streams(c, s->stream, e);
 	if (!err) {
 		*out = c;
@@ -545,68 +583,40 @@ void node_call_set_early(struct node_call *c, bool early)
 	}
 }
 
-const struct node_endpoint *node_call_in_endpoint(const struct node_call *c,
-						  const struct node_stream *st)
+void node_call_stream_gone(struct node_call *c, unsigned number)
 {
-	return c->endpoint[c->endpoint[0]->endpoint !=
-			   node_stream_settings(st)->in_endpoint];
-}
-
-unsigned node_call_number(const struct node_call *c,
-			  const struct node_stream *st)
-{
-	return c->stream[0] != st;
-}
-
-struct node_endpoint *node_call_peer(const struct node_call *c,
-				     const struct node_endpoint *ep)
-{
-	return c->endpoint[c->endpoint[0] == ep];
-}
-
-struct node_stream *node_call_other(const struct node_call *c,
-				    const struct node_stream *st)
-{
-	return c->stream[!node_call_number(c, st)];
-}
-
-void node_call_stream_ends(struct node_call *c, struct node_stream *st)
-{
-	struct node_stream *other = node_call_other(c, st);
-	const struct node_who who = { st->by, st->peer };
-
-	if (c->ending)
+	c->stream[number] = NULL;
+	if (has_streams(c))
 		return;
-	c->ending = true;
-	node_gather(c->node);
+	/* The last stream has gone, a grace period after receivers have left.
+	 */
 	for (unsigned i = 0; i < 2; i++)
 		if (c->endpoint[i])
-			node_endpoint_leave(c->endpoint[i]);
-	node_notify(c->node);
-	if (other)
-		node_stream_stop(other, st->why, &who);
-}
-
-void node_call_stream_gone(struct node_call *c, const struct node_stream *st)
-{
-	c->stream[node_call_number(c, st)] = NULL;
-	if (!has_streams(c)) {
-		/* The last stream has gone, a grace period after receivers have
-		 * left. */
-		node_endpoint_release(c->endpoint[0]);
-		node_endpoint_release(c->endpoint[1]);
-		node_call_free(c);
-	}
+			node_endpoint_release(c->endpoint[i]);
+	node_call_free(c);
 }
 
 void node_call_stop(struct node_call *c, enum node_end why,
 		    const struct node_who *who)
 {
+	if (c->ending)
+		return;
+	node_call_forget(c);
+	c->ending = true;
+	c->why = why;
+	if (who) {
+		c->by = who->by;
+		(void)snprintf(c->peer, sizeof(c->peer), "%s",
+			       who->peer ? who->peer : "");
+	}
+	node_gather(c->node);
 	for (unsigned i = 0; i < 2; i++)
-		if (c->stream[i]) {
-			node_stream_stop(c->stream[i], why, who);
-			return; /* the other one ends by it */
-		}
+		if (c->endpoint[i])
+			node_endpoint_leave(c->endpoint[i]);
+	node_notify(c->node);
+	for (unsigned i = 0; i < 2; i++)
+		if (c->stream[i])
+			node_stream_end(c->stream[i]);
 }
 
 /* --- what others ask --- */
@@ -614,7 +624,7 @@ void node_call_stop(struct node_call *c, enum node_end why,
 struct node_call *node_call_find(struct node *n, uint32_t id)
 {
 	struct node_call key = { .id = id };
-	struct node_call *c = RB_FIND(node_call_tree, &n->node_calls, &key);
+	struct node_call *c = RB_FIND(node_call_tree, &n->calls, &key);
 
 	return c && !c->ending ? c : NULL;
 }
@@ -622,11 +632,40 @@ struct node_call *node_call_find(struct node *n, uint32_t id)
 struct node_call *node_call_after(struct node *n, uint32_t id)
 {
 	struct node_call key = { .id = id };
-	struct node_call *c = RB_NFIND(node_call_tree, &n->node_calls, &key);
+	struct node_call *c = RB_NFIND(node_call_tree, &n->calls, &key);
 
 	while (c && (c->ending || c->id == id))
-		c = RB_NEXT(node_call_tree, &n->node_calls, c);
+		c = RB_NEXT(node_call_tree, &n->calls, c);
 	return c;
+}
+
+void *node_call_owner(const struct node_call *c)
+{
+	return c->owner;
+}
+
+void node_call_set_owner(struct node_call *c, void *owner)
+{
+	c->owner = owner;
+}
+
+void node_calls_pass(struct node *n, const void *from, void *to)
+{
+	struct node_call *c;
+
+	RB_FOREACH (c, node_call_tree, &n->calls)
+		if (c->owner == from)
+			c->owner = to;
+}
+
+bool node_call_is_over(const struct node_call *c)
+{
+	return !c->live;
+}
+
+unsigned node_call_streams(const struct node_call *c)
+{
+	return c->nstreams;
 }
 
 uint32_t node_call_id(const struct node_call *c)
@@ -642,24 +681,6 @@ void node_call_set_tags(struct node_call *c, const char *const tag[2],
 		free(c->tag[i]);
 		c->tag[i] = tag[i] ? strdup(tag[i]) : NULL;
 	}
-}
-
-struct node_record **node_call_record(struct node_call *c)
-{
-	return &c->record;
-}
-
-struct state_slot **node_call_slot(struct node_call *c)
-{
-	return &c->slot;
-}
-
-void node_call_names(const struct node_call *c, struct node_record *r)
-{
-	r->label = c->label;
-	r->tag[0] = c->tag[0];
-	r->tag[1] = c->tag[1];
-	r->line = c->line;
 }
 
 const char *node_call_label(const struct node_call *c)
@@ -681,15 +702,6 @@ bool node_call_relays(const struct node_call *c)
 struct node_stream *node_call_stream(const struct node_call *c, unsigned i)
 {
 	return c->stream[i];
-}
-
-void node_call_rtcp(const struct node_call *c, const struct node_stream *st,
-		    struct endpoint *endpoint[2])
-{
-	unsigned i = node_call_number(c, st);
-
-	endpoint[0] = c->endpoint[i]->endpoint;
-	endpoint[1] = c->endpoint[!i]->endpoint;
 }
 
 void node_call_party(const struct node_call *c, unsigned i,
@@ -798,7 +810,7 @@ static int check_endpoints(const struct node_call *c,
 /* By what codecs cost now: what is to be is weighed by the same. */
 static int64_t load_now(const struct node_call *c)
 {
-	struct node_call_streams now = { .relays = false };
+	struct node_call_streams now = { .n = 2 };
 	struct cr_err e;
 	int64_t ppm;
 

@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Calls of two streams: two parties, an endpoint towards each, and a stream in
- * each direction. A stream is scheduled, admitted, counted and
- * listed as one. Its packets come in at one endpoint, and leave from the other
- * one to the address of that one's party (symmetric RTP). When one stream ends,
- * so do the other one and the endpoints that the call has opened.
- * Endpoints that were opened by themselves stay.
+ * Calls: what a client starts and stops. One has a label, an owner, and one
+ * stream, or two.
+ *
+ *   one   packets come in at the shared port, or at one of the call's own, and
+ *         are sent from there to the address that the request says
+ *   two   two parties, an endpoint towards each, and a stream in each
+ *         direction: its packets come in at one endpoint, and leave from the
+ *         other one to the address of that one's party (symmetric RTP)
+ *
+ * A stream is scheduled, admitted, counted and listed as one. A call ends as a
+ * whole, with the endpoints that it has opened; those that were opened by
+ * themselves stay.
  *
  * Control thread.
  */
@@ -25,9 +31,11 @@ struct node_call;
 struct node_endpoint;
 
 /** Start what @spec asks for; of ends that are named by an open endpoint, that
- * one says the rest. 0; -ESRCH, -EBUSY: of these endpoints; else as
- * node_stream_start(); with @e. -EAGAIN: @lacks has to be known first
- * (node_cost_wait()), then ask again. */
+ * one says the rest. 0 and *@out; -ESRCH, -EBUSY: of these endpoints, or a
+ * pair; -ENOSPC when there is no capacity; -EEXIST when the SSRC is taken;
+ * -EINVAL, -ENOMEM, -EMFILE, -ENFILE, -EADDRINUSE (no descriptor or port of its
+ * own; some descriptors are kept for control); each with @e. -EAGAIN: @lacks
+ * has to be known first (node_cost_wait()), then ask again. */
 int node_call_start(struct node *n, const struct call_spec *spec,
 		    struct node_cost_wait *lacks, struct node_call **out,
 		    struct cr_err *e);
@@ -53,20 +61,31 @@ struct node_call *node_call_find(struct node *n, uint32_t id);
 struct node_call *node_call_after(struct node *n, uint32_t id);
 
 uint32_t node_call_id(const struct node_call *c);
+/** 1 or 2. */
+unsigned node_call_streams(const struct node_call *c);
+
+/** Its owner: the user's, NULL at first. */
+void *node_call_owner(const struct node_call *c);
+void node_call_set_owner(struct node_call *c, void *owner);
+/** Let @to have all calls of @from, ending ones, too. */
+void node_calls_pass(struct node *n, const void *from, void *to);
+/** Has node_config.ended() been called for all its streams? */
+bool node_call_is_over(const struct node_call *c);
 /** The label of its request, or NULL. */
 const char *node_call_label(const struct node_call *c);
-/** What is known of party @i now. */
+/** What is known of party @i now, of two. */
 const struct endpoint_spec *node_call_spec(const struct node_call *c,
 					   unsigned i);
 /** Are its streams relays? */
 bool node_call_relays(const struct node_call *c);
-/** The stream from party @i. */
+/** The stream from end @i; NULL: it has gone. */
 struct node_stream *node_call_stream(const struct node_call *c, unsigned i);
 
-/** New offers or answers of the parties: other addresses, other codecs. Where
- * they come to speak the same, or to differ, the streams become relays, or
- * cease to be. No packet is lost. 0; -EINVAL, -ENOSPC, -EBUSY, -ENOMEM with @e
- * and both as they were; -EAGAIN: so, too, until @lacks is known. */
+/** New offers or answers of the parties of a call of two streams: other
+ * addresses, other codecs. Where they come to speak the same, or to differ, the
+ * streams become relays, or cease to be. No packet is lost. 0; -EINVAL,
+ * -ENOSPC, -EBUSY, -ENOMEM with @e and both as they were; -EAGAIN: so, too,
+ * until @lacks is known. */
 int node_call_change(struct node_call *c, const struct endpoint_spec to[2],
 		     struct node_cost_wait *lacks, struct cr_err *e);
 /** The same of one party, which may have no call. */
@@ -104,7 +123,8 @@ void node_call_cancel(struct node_call_change *ch);
  * ends. */
 void node_call_set_early(struct node_call *c, bool early);
 
-/** End it, on the word of @who; its streams end as calls do. */
+/** Let @c end, on the word of @who (NULL: the node's own); for each of its
+ * streams node_config.ended() follows. Does nothing when it is ending. */
 void node_call_stop(struct node_call *c, enum node_end why,
 		    const struct node_who *who);
 

@@ -169,7 +169,7 @@ enum { LOOKS = 4096, CHANGES = 16 };
  * eighth too much? Then as it is today: into *@to. */
 static bool is_cheaper(const struct node_stream *st, struct stream_cfg *to)
 {
-	if (st->ending || st->hung || st->changing || node_stream_relays(st) ||
+	if (st->call->ending || st->changing || node_stream_relays(st) ||
 	    !st->cost)
 		return false;
 	*to = cfg_today(st);
@@ -194,7 +194,7 @@ static int64_t give_back_load(struct node_stream *st,
 
 bool node_give_back(struct node *n, int64_t wanted)
 {
-	unsigned looks = n->ncalls < LOOKS ? n->ncalls : LOOKS, changes = 0;
+	unsigned looks = n->nstreams < LOOKS ? n->nstreams : LOOKS, changes = 0;
 	int64_t given = 0;
 	struct stream_cfg to;
 
@@ -205,7 +205,7 @@ bool node_give_back(struct node *n, int64_t wanted)
 		int64_t one;
 
 		if (!st) /* round again */
-			st = RB_MIN(node_tree, &n->calls);
+			st = RB_MIN(node_stream_tree, &n->streams);
 		n->gave_back = st->id;
 		if (!is_cheaper(st, &to))
 			continue;
@@ -294,8 +294,8 @@ void node_follow(struct node *n)
 	struct node_stream *st;
 	unsigned mode;
 
-	RB_FOREACH (st, node_tree, &n->calls) {
-		if (st->ending)
+	RB_FOREACH (st, node_stream_tree, &n->streams) {
+		if (st->call->ending)
 			continue;
 		if (node_stream_relays(st)) {
 			if (st->cost && !st->needs_codec &&

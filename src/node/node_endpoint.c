@@ -8,8 +8,8 @@
  *   -------------------> heard -------------> left -------------------------->
  *                                                    (a grace period) freed
  *
- * A stream of call.start or a call of two streams has an endpoint from
- * node_endpoint_join() to node_endpoint_release(). One that was opened by
+ * A call has an endpoint from node_endpoint_join() to node_endpoint_release().
+ * One that was opened by
  * itself outlives these, until it is closed.
  */
 #include "node/node_endpoint.h"
@@ -643,17 +643,19 @@ static bool is_shared(const struct passing *at)
 			       address_port(&i.local), 1);
 }
 
-static const struct node_stream *circle_call_at(const struct passing *at)
+static const struct node_stream *circle_stream_at(const struct passing *at)
 {
 	struct node_stream *st;
 
-	RB_FOREACH (st, node_tree, &at->node->calls)
-		if (st->in_endpoint &&
-		    node_endpoint_is_at(st->in_endpoint, &at->to))
+	RB_FOREACH (st, node_stream_tree, &at->node->streams) {
+		const struct node_endpoint *ep = node_stream_in_endpoint(st);
+
+		if (ep && !ep->id && node_endpoint_is_at(ep, &at->to))
 			return st;
+	}
 	if (!at->ssrc || !is_shared(at))
 		return NULL;
-	RB_FOREACH (st, node_tree, &at->node->calls)
+	RB_FOREACH (st, node_stream_tree, &at->node->streams)
 		if (!node_stream_relays(st) && !node_stream_in_endpoint(st) &&
 		    node_stream_settings(st)->ssrc_in == at->ssrc)
 			return st;
@@ -687,7 +689,7 @@ static uint32_t ssrc_to(const struct node_endpoint *ep)
 static bool pass_through_call(struct passing *at)
 {
 	const struct node_endpoint *ep = endpoint_at(at);
-	const struct node_stream *st = ep ? NULL : circle_call_at(at);
+	const struct node_stream *st = ep ? NULL : circle_stream_at(at);
 
 	if (ep && ep->call) {
 		ep = node_call_peer(ep->call, ep);

@@ -5,8 +5,8 @@
  *
  * An endpoint that was opened by itself (endpoint.open) is heard from then on:
  * its party's address and SSRC are learned and the packets counted. A
- * call may have it, one after the other, until it is closed. One that a
- * call, or a stream of call.start, has opened ends with that.
+ * call may have it, one after the other, until it is closed. One that a call
+ * has opened ends with that.
  *
  * Control thread.
  */
@@ -31,8 +31,8 @@ struct node_endpoint {
 	struct port_pair ports;
 	struct node *node;
 	struct rcu_later rcu;
-	/** Clients name it so. 0: of a stream of call.start, which nobody
-	 * names; it has no spec then, and is in no tree. */
+	/** Clients name it so. 0: of a call of one stream, where nobody names
+	 * it; it has no spec then, and is in no tree. */
 	uint32_t id;
 	RB_ENTRY(node_endpoint) by_id;
 	/** As it was asked for, and has been changed since. Texts are static;
@@ -73,8 +73,7 @@ int node_endpoint_open_kept(struct node *n, const struct endpoint_spec *spec,
 			    struct state_stream *state,
 			    struct node_endpoint **out, struct cr_err *e);
 
-/** The call @c, or (NULL) a stream of call.start, has it from now on;
- * nobody else may have it. */
+/** The call @c has it from now on; nobody else may have it. */
 void node_endpoint_join(struct node_endpoint *ep, struct node_call *c);
 /** That one is ending: nobody listens to it any more. */
 void node_endpoint_leave(struct node_endpoint *ep);

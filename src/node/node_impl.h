@@ -22,7 +22,7 @@
 #include "node/restore.h"
 #include "recovery/recovery.h"
 
-RB_HEAD(node_tree, node_stream);
+RB_HEAD(node_stream_tree, node_stream);
 RB_HEAD(node_call_tree, node_call);
 
 /** Counters of a call at one moment, for node_top(). */
@@ -34,23 +34,20 @@ struct node_top_sample {
  * struct holds which). */
 struct node_stream {
 	uint32_t id;
+	struct node *node;
+	struct node_call *call;
+	unsigned number;       /**< among the streams of its call */
 	struct stream *stream; /**< owned */
 	/** NULL: a relay whose transcoder sleeps, or that has none. */
 	struct cost_entry *cost;
 	struct stream_codecs *codecs; /**< of its transcoder, owned; or NULL */
-	void *owner;	   /**< the session; the user's               */
-	enum node_end why; /**< once ending                           */
-	enum node_by by;
-	char peer[NODE_ADDRESS_MAX]; /**< whose word it was, then; or "" */
-	bool ending;
-	bool recoded;	  /**< its codecs have changed */
+	bool recoded;		      /**< its codecs have changed */
 	bool changing;	  /**< until its codecs have: the engine may have it by
 			   * other terms than the stream's */
 	bool needs_codec; /**< a relay whose transcoder stays awake, for what
 			       is not passed on */
 	bool hung;	  /**< told as ended, but a stuck thread has it       */
-	/** Of a call of two streams that could not begin, or is early: nobody
-	 * knows of it. */
+	/** Of a call that could not begin, or is early: nobody knows of it. */
 	bool untold;
 	struct watch_task watch;
 	unsigned learned;  /**< of its recent costs, told to costs_learn() */
@@ -58,18 +55,54 @@ struct node_stream {
 	cr_ns started;
 	cr_ns started_utc; /**< CLOCK_REALTIME */
 	cr_ns node_utc;	   /**< ... of the process that has begun it */
-	cr_ns recorded;	   /**< last, by then; 0: not yet */
 	struct node_top_sample was, is; /**< at n->top_at[]; zero: not yet */
-	/** Of its own (call.start); NULL: the shared port, or one of ... */
-	struct node_endpoint *in_endpoint;
-	struct node_call *call; /**< ... this one, or NULL */
-	/** Its state, of which it has one stream; NULL: nobody keeps it, or it
-	 * is the call's. */
-	struct state_slot *slot;
-	struct node *node;
 	RB_ENTRY(node_stream) by_id;
 	struct node_stream *next_gone; /**< under the node's gone_lock   */
 };
+
+/** What a client starts and stops: one stream, or two in opposite
+ * directions. */
+struct node_call {
+	RB_ENTRY(node_call) by_id;
+	uint32_t id; /**< its first stream's */
+	struct node *node;
+	unsigned nstreams;
+	struct node_stream *stream[2]; /**< NULL: has not begun, or has gone */
+	/** Where the packets of each stream come in; NULL: the shared port. Of
+	 * two streams each leaves from the other one's, one stream from where
+	 * it comes in. */
+	struct node_endpoint *endpoint[2];
+	unsigned live; /**< streams that have neither gone nor hung */
+	void *owner;   /**< the session; the user's          */
+	char *label;   /**< owned, or NULL                   */
+	char *tag[2];  /**< of its parties; the same         */
+	unsigned line; /**< of their descriptions; 0: none   */
+	int request;   /**< enum relay_request               */
+	bool relays;   /**< its streams need no codec        */
+	bool ending;
+	enum node_end why; /**< once ending                  */
+	enum node_by by;
+	char peer[NODE_ADDRESS_MAX]; /**< whose word it was, then; or "" */
+	cr_ns recorded;		     /**< last, by then; 0: not yet */
+	/** What is left of the first stream that is over waits for the other
+	 * one; owned. */
+	struct node_record *record;
+	struct state_slot *slot; /**< NULL: nobody keeps it */
+};
+
+/** The endpoint where packets of @st come in; NULL: the shared port. */
+static inline const struct node_endpoint *node_stream_in_endpoint(
+	const struct node_stream *st)
+{
+	return st->call->endpoint[st->number];
+}
+
+/** The endpoint that stream @i of @c leaves from; NULL: the shared port. */
+static inline struct node_endpoint *node_call_out_endpoint(
+	const struct node_call *c, unsigned i)
+{
+	return c->endpoint[c->nstreams - 1 - i];
+}
 
 /** Its settings. */
 static inline const struct stream_cfg *node_stream_settings(
@@ -174,7 +207,6 @@ struct node {
 	struct stream_table *table;
 	struct endpoints endpoints;
 	uint32_t last_endpoint;
-	struct node_call_tree node_calls; /**< by id, ending ones too */
 	struct node_endpoint_tree endpoints_by_id; /**< also those left */
 	struct costs *costs;
 	struct measuring *measuring;
@@ -196,10 +228,11 @@ struct node {
 	struct event *tick;
 	struct call_past *restoring; /**< of the call that is being restored */
 
-	struct node_tree calls; /**< by id, ending ones too */
-	unsigned ncalls, nhung; /**< of these, a stuck thread has so many */
-	unsigned nending;	/**< and so many end, and will soon be gone */
-	unsigned nrelays;	/**< of these                             */
+	struct node_call_tree calls;	 /**< by id, ending ones too */
+	struct node_stream_tree streams; /**< theirs, by id */
+	unsigned nstreams, nhung; /**< of these, a stuck thread has so many */
+	unsigned nending;	  /**< and so many end, and will soon be gone */
+	unsigned nrelays;	  /**< of these                             */
 	uint32_t last_id;
 	uint32_t gave_back; /**< the call that node_give_back() saw last */
 	bool gave_nothing;  /**< it found none since node_learn()        */
@@ -221,7 +254,8 @@ struct node {
 	cr_ns fault_at;	 /**< of the first not recovered from; so, too; 0 */
 };
 
-RB_PROTOTYPE(node_tree, node_stream, by_id, node_stream_cmp)
+RB_PROTOTYPE(node_stream_tree, node_stream, by_id, node_stream_cmp)
+RB_PROTOTYPE(node_call_tree, node_call, by_id, node_call_cmp)
 
 /* Trace rings have one writer each: the places' threads, the receivers, this
  * thread, and base/rcu's, which cancels the frames of calls that leave. */
@@ -297,7 +331,7 @@ int node_refuse(struct node *n, int err, const struct cr_verdict *v,
  * set, relays that have taken over from transcoders (node_change.c). */
 void node_follow(struct node *n);
 
-/** The living call that @st is paired with, or NULL. */
+/** The living stream that @st is paired with, or NULL. */
 struct node_stream *node_stream_pair(const struct node_stream *st);
 /** Describe @st in the trace. */
 void node_trace_call(const struct node_stream *st);
@@ -315,9 +349,10 @@ void node_rtcp_report(struct endpoint *in_endpoint,
 /** The same of @st. */
 void node_stream_rtcp(const struct node_stream *st, bool last,
 		      struct node_rtcp_info *out);
-/** The two streams of a call, as settled: from end 0 to 1, and
- * back. Not to be moved. */
+/** The streams of a call, as settled: from end 0 to 1, and, of two, back.
+ * Not to be moved. */
 struct node_call_streams {
+	unsigned n;
 	struct stream_cfg stream[2];
 	/** The codecs that each end may send; stream[].codecs may point here.
 	 */
@@ -331,9 +366,6 @@ int node_call_check(struct node_call_streams *out, const struct call_spec *r,
 int node_call_begin(struct node *n, struct node_call_streams *s,
 		    const struct call_spec *r, struct node_call **out,
 		    struct cr_err *e);
-/** The endpoints of @of where packets of its stream @st come in, and leave. */
-void node_call_rtcp(const struct node_call *of, const struct node_stream *st,
-		    struct endpoint *endpoint[2]);
 /** Sums over all endpoints, into @out. */
 void node_rtcp_stats(const struct node *n, struct node_rtcp_stats *out);
 /** Is there room for @more calls under --max-calls? 0, or -ENOSPC with @e. */
@@ -341,15 +373,18 @@ int node_refuse_full(struct node *n, unsigned more, struct cr_err *e);
 
 /** Is there no memory beside cfg.memory_reserve? 0; or -ENOSPC with @e. */
 int node_refuse_short(const struct node *n, struct cr_err *e);
-/** Start a stream of @of, whose endpoints @cfg has, if there is room
- * (node_refuse_full()): as node_stream_start(). */
-int node_stream_begin(struct node *n, struct stream_cfg *cfg,
-		      struct node_call *of, struct node_stream **out,
+/** Of the one stream @cfg of a call, @spec: what can be refused before its cost
+ * is known. 0, with the interface for a port of its own in *@at (NULL: the
+ * shared one); or as node_call_start(). */
+int node_stream_refuse_early(struct node *n, const struct stream_cfg *cfg,
+			     const struct call_spec *spec,
+			     struct interface **at, struct cr_err *e);
+/** Start the next stream of @of, whose endpoints @cfg has, if there is room
+ * (node_refuse_full()): as node_call_start(). */
+int node_stream_begin(struct node_call *of, struct stream_cfg *cfg,
 		      struct cr_err *e);
-/** Start a relay of @of, whose endpoints @cfg has, if there is room
- * (node_refuse_full()). 0; -ENOMEM with @e. */
-int node_relay_start(struct node *n, struct stream_cfg *cfg,
-		     struct node_call *of, struct node_stream **out,
+/** Start the next stream of @of as a relay. 0; -ENOMEM with @e. */
+int node_relay_start(struct node_call *of, struct stream_cfg *cfg,
 		     struct cr_err *e);
 /** Does @stream, if it @relays, need codecs all the same, for some of what
  * comes? */
@@ -382,46 +417,28 @@ void node_drop_transcoder(struct node *n, struct transcoder *c);
 void node_join_pair(struct node_stream *a, struct node_stream *b);
 /** A copy of @from, NULL of NULL; or NULL for want of memory. */
 struct stream_codecs *node_codecs_copy(const struct stream_codecs *from);
-/** The endpoint of @of where packets of its stream @st come in. */
-const struct node_endpoint *node_call_in_endpoint(const struct node_call *of,
-						  const struct node_stream *st);
-/** The endpoint where packets of @st come in; NULL: the shared port. */
-static inline const struct node_endpoint *node_stream_in_endpoint(
-	const struct node_stream *st)
-{
-	return st->call ? node_call_in_endpoint(st->call, st) : st->in_endpoint;
-}
 /** @st is over: record it; with the other stream of its call, when that
  * is over, too (node_record.c). */
 void node_record_ended(struct node_stream *st);
 /** @st has ended: tell the node's user, unless nobody knew of it. */
 static inline void node_notify_ended(struct node *n, struct node_stream *st)
 {
+	st->call->live--;
 	if (st->untold)
 		return;
 	node_record_ended(st);
 	n->cfg.ended(n->cfg.arg, st);
 }
-/** Where what is left of the first stream of @of that is over waits for the
- * other one; freed with @of. */
-struct node_record **node_call_record(struct node_call *of);
-/** Where the state of @of is. */
-struct state_slot **node_call_slot(struct node_call *of);
-/** Copy the names of @of into @r. */
-void node_call_names(const struct node_call *of, struct node_record *r);
-/** The number of @st among the streams of @of. */
-unsigned node_call_number(const struct node_call *of,
-			  const struct node_stream *st);
-/** The endpoint of @of other than @ep. */
-struct node_endpoint *node_call_peer(const struct node_call *of,
-				     const struct node_endpoint *ep);
-/** The stream of @of other than @st, or NULL. */
-struct node_stream *node_call_other(const struct node_call *of,
-				    const struct node_stream *st);
-/** @st is ending, and so does @of (node_call.c). */
-void node_call_stream_ends(struct node_call *of, struct node_stream *st);
-/** @st has gone; nothing of it is looked at. */
-void node_call_stream_gone(struct node_call *of, const struct node_stream *st);
+/** The endpoint of @of, which has two streams, other than @ep. */
+static inline struct node_endpoint *node_call_peer(
+	const struct node_call *of, const struct node_endpoint *ep)
+{
+	return of->endpoint[of->endpoint[0] == ep];
+}
+/** The call of @st, of which nobody hears any more, is ending: so is @st. */
+void node_stream_end(struct node_stream *st);
+/** @st has gone; nothing of it is looked at but its number. */
+void node_call_stream_gone(struct node_call *of, unsigned number);
 
 /** Let all packets leave that wait at workers for others. */
 void node_flush(struct node *n);

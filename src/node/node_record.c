@@ -187,16 +187,19 @@ bool node_stream_quality(struct node_stream *st,
 static void describe_record(const struct node_stream *st,
 			    struct node_record *out)
 {
-	const struct node *n = st->node;
 	const struct record_stream *last = &out->stream[out->nstreams - 1];
+	const struct node_call *c = st->call;
+	const struct node *n = st->node;
 
-	out->call = out->stream[0].info.id;
+	out->call = c->id;
 	(void)snprintf(out->id, sizeof(out->id), "%s-%" PRId64 "-%" PRIu32,
 		       n->cfg.name, st->node_utc / CR_MS, out->call);
 	out->node = n->cfg.name;
-	if (st->call)
-		node_call_names(st->call, out);
-	else /* it has begun with a transcoder */
+	out->label = c->label;
+	out->tag[0] = c->tag[0];
+	out->tag[1] = c->tag[1];
+	out->line = c->line;
+	if (c->nstreams == 1) /* it has begun with a transcoder */
 		out->pair = transcoder_pair_id(
 			atomic_load_explicit(&node_stream_transcoder(st)->pair,
 					     memory_order_relaxed));
@@ -205,28 +208,25 @@ static void describe_record(const struct node_stream *st,
 	out->duration = cr_ns_max(out->stream[0].info.age, last->info.age);
 }
 
-static void say_why(const struct node_stream *st, struct node_record *out)
+static void say_why(const struct node_call *c, struct node_record *out)
 {
 	static const char *const by[] = { NODE_BY_NAMES };
 
-	/* one that hung ends the other one, whyever that was ending */
-	if (out->why && st->why != NODE_END_HUNG)
-		return;
-	out->why = node_end_name(st->why);
-	out->by = by[st->by];
-	(void)snprintf(out->peer_is, sizeof(out->peer_is), "%s", st->peer);
+	out->why = node_end_name(c->why);
+	out->by = by[c->by];
+	(void)snprintf(out->peer_is, sizeof(out->peer_is), "%s", c->peer);
 	out->peer =
-		st->by != NODE_BY_NODE && *out->peer_is ? out->peer_is : NULL;
+		c->by != NODE_BY_NODE && *out->peer_is ? out->peer_is : NULL;
 }
 
-static struct node_record *record_new(const struct node_stream *st)
+static struct node_record *record_new(const struct node_call *c)
 {
 	struct node_record *r = calloc(1, sizeof(*r));
 
 	if (r)
-		r->nstreams = st->call ? 2 : 1;
+		r->nstreams = c->nstreams;
 	else
-		log_event(LOG_WARN, "record-dropped", LOG_INT("call", st->id),
+		log_event(LOG_WARN, "record-dropped", LOG_INT("call", c->id),
 			  LOG_STR("why", "out of memory"));
 	return r;
 }
@@ -235,66 +235,58 @@ void node_record_ended(struct node_stream *st)
 {
 	struct node_config *cfg = &st->node->cfg;
 	struct node_call *c = st->call;
-	struct node_record *r = c ? *node_call_record(c) : NULL;
 
 	if (!cfg->recorded)
 		return;
-	if (!r)
-		r = record_new(st);
-	if (!r)
+	if (!c->record)
+		c->record = record_new(c);
+	if (!c->record)
 		return;
-	record_stream(st, false, &r->stream[c ? node_call_number(c, st) : 0]);
-	say_why(st, r);
-	if (c)
-		*node_call_record(c) = r;
-	if (!r->stream[0].info.id || !r->stream[r->nstreams - 1].info.id)
+	record_stream(st, false, &c->record->stream[st->number]);
+	if (c->live)
 		return; /* the other one follows */
-	r->type = "end";
-	describe_record(st, r);
-	cfg->recorded(cfg->arg, r);
-	if (c)
-		*node_call_record(c) = NULL;
-	free(r);
+	say_why(c, c->record);
+	c->record->type = "end";
+	describe_record(st, c->record);
+	cfg->recorded(cfg->arg, c->record);
+	free(c->record);
+	c->record = NULL;
 }
 
-static void record_interim(struct node_stream *st)
+static void record_interim(struct node_call *c)
 {
-	struct node_config *cfg = &st->node->cfg;
-	struct node_record *r = record_new(st);
+	struct node_config *cfg = &c->node->cfg;
+	struct node_record *r = record_new(c);
 
 	if (!r)
 		return;
-	record_stream(st, true, &r->stream[0]);
-	if (st->call)
-		record_stream(node_call_other(st->call, st), true,
-			      &r->stream[1]);
+	for (unsigned i = 0; i < c->nstreams; i++)
+		record_stream(c->stream[i], true, &r->stream[i]);
 	r->type = "interim";
-	describe_record(st, r);
+	describe_record(c->stream[0], r);
 	cfg->recorded(cfg->arg, r);
 	free(r);
 }
 
-/* The first stream of a call of two stands for both. */
-static bool is_interim_due(const struct node_stream *st, cr_ns now, cr_ns each)
+static bool is_interim_due(const struct node_call *c, cr_ns now, cr_ns each)
 {
-	return !st->ending && !st->untold &&
-	       (!st->call || !node_call_number(st->call, st)) &&
-	       (!st->recorded || now - st->recorded >= each);
+	return !c->ending && !c->stream[0]->untold &&
+	       (!c->recorded || now - c->recorded >= each);
 }
 
 void node_records_interim(struct node *n, cr_ns each)
 {
 	cr_ns now = clock_now();
-	unsigned room = 100 + 2 * (unsigned)(n->ncalls * CR_SEC / each);
-	struct node_stream *st;
+	unsigned room = 100 + 2 * (unsigned)(n->nstreams * CR_SEC / each);
+	struct node_call *c;
 
 	if (!n->cfg.recorded)
 		return;
-	RB_FOREACH (st, node_tree, &n->calls) {
-		if (!is_interim_due(st, now, each))
+	RB_FOREACH (c, node_call_tree, &n->calls) {
+		if (!is_interim_due(c, now, each))
 			continue;
-		st->recorded = now;
-		record_interim(st);
+		c->recorded = now;
+		record_interim(c);
 		if (!--room)
 			return;
 	}

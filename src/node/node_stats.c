@@ -139,8 +139,8 @@ static void count_calls(struct crowd *c)
 	const struct cr_rq *rq = task_of_call(c->me)->rq;
 	struct node_stream *st;
 
-	RB_FOREACH (st, node_tree, &c->me->node->calls)
-		if (!st->ending && !node_stream_relays(st) &&
+	RB_FOREACH (st, node_stream_tree, &c->me->node->streams)
+		if (!st->call->ending && !node_stream_relays(st) &&
 		    task_of_call(st)->cls != CR_BE &&
 		    task_of_call(st)->rq == rq)
 			count_call(c, st);
@@ -176,10 +176,10 @@ static struct bound by_servers(struct node_stream *st,
 	const struct cr_servers *of = &p->servers;
 	struct crowd c = {
 		.me = st,
-		.room = n->ncalls,
-		.hard = malloc(n->ncalls * sizeof(*c.hard)),
-		.soft = malloc(n->ncalls * sizeof(*c.soft)),
-		.first = malloc(n->ncalls * sizeof(*c.first)),
+		.room = n->nstreams,
+		.hard = malloc(n->nstreams * sizeof(*c.hard)),
+		.soft = malloc(n->nstreams * sizeof(*c.soft)),
+		.first = malloc(n->nstreams * sizeof(*c.first)),
 		.system = { .ncpu = rq->ncpu,
 			    .be = { .servers = of->best_effort,
 				    .period = (double)of->be_period,
@@ -209,7 +209,7 @@ static struct bound bound_of(struct node_stream *st)
 {
 	struct cr_promise p;
 
-	if (st->ending)
+	if (st->call->ending)
 		return no_bound("it is ending");
 	if (node_stream_relays(st))
 		return no_bound("it is relayed, and not scheduled");
@@ -241,7 +241,7 @@ static void sum_counters(struct node *n, struct node_stream_counts *sum)
 	*sum = n->past;
 	sum->port_drops += load_relaxed(&n->endpoint_drops);
 	sum->unread += load_relaxed(&n->endpoint_unread);
-	RB_FOREACH (st, node_tree, &n->calls) {
+	RB_FOREACH (st, node_stream_tree, &n->streams) {
 		node_stream_counts(st, &one);
 		for (unsigned i = 0; i < STREAM_NCOUNTERS; i++)
 			sum->all[i] += one.all[i];
@@ -314,7 +314,7 @@ static void codecs_info(struct node *n, struct node_stats *out)
 		out->codecs[out->ncodecs] = (struct node_codec_calls){
 			.name = cr_codecs[out->ncodecs]->name
 		};
-	RB_FOREACH (st, node_tree, &n->calls) {
+	RB_FOREACH (st, node_stream_tree, &n->streams) {
 		const struct pipeline_cfg *media =
 			&node_stream_settings(st)->media;
 
@@ -383,7 +383,7 @@ void node_capacity(struct node *n, struct node_capacity *out)
 		.bound = (double)load.bound_ppm / 1e6,
 		.used = (double)used / 1e6,
 		.free = free_ppm > 0 ? (double)free_ppm / 1e6 : 0,
-		.calls = n->ncalls,
+		.calls = n->nstreams,
 		.max_calls = n->cfg.max_calls,
 		.admission = n->cfg.admission,
 	};
@@ -474,7 +474,7 @@ void node_stream_info(struct node_stream *st, struct node_stream_info *out)
 		out->cmr_over = st->cmr_over;
 		out->waiting = frame_ring_waiting(c->ring);
 		out->scheduler = live_scheduler(st->node->live);
-		if (!st->ending)
+		if (!st->call->ending)
 			out->npolicy =
 				live_explain(st->node->live, &c->lt,
 					     out->policy, NODE_POLICY_MAX);
@@ -488,11 +488,8 @@ void node_stream_info(struct node_stream *st, struct node_stream_info *out)
 	node_stream_rtcp(st, false, &out->rtcp);
 	out->bound = bound_of(st);
 	out->promised = out->bound.rule ? &out->bound : NULL;
-	out->call = st->id;
-	if (st->call) {
-		out->call = node_call_id(st->call);
-		out->label = node_call_label(st->call);
-	}
+	out->call = st->call->id;
+	out->label = st->call->label;
 }
 
 void node_stream_place(struct node_stream *st, struct node_stream_place *out)
@@ -530,7 +527,7 @@ static void sample_all(struct node *n)
 		return;
 	n->top_at[0] = n->top_at[1] ? n->top_at[1] : n->started;
 	n->top_at[1] = now;
-	RB_FOREACH (st, node_tree, &n->calls) {
+	RB_FOREACH (st, node_stream_tree, &n->streams) {
 		struct node_stream_counts c;
 
 		st->was = st->is;
@@ -600,13 +597,12 @@ void node_rtcp_report(struct endpoint *in_endpoint,
 void node_stream_rtcp(const struct node_stream *st, bool last,
 		      struct node_rtcp_info *out)
 {
-	struct endpoint *endpoint[2] = { NULL, NULL };
+	const struct node_endpoint *in = node_stream_in_endpoint(st);
+	const struct node_endpoint *to =
+		node_call_out_endpoint(st->call, st->number);
 
-	if (st->call)
-		node_call_rtcp(st->call, st, endpoint);
-	else if (st->in_endpoint)
-		endpoint[0] = endpoint[1] = st->in_endpoint->endpoint;
-	node_rtcp_report(endpoint[0], endpoint[1], last, out);
+	node_rtcp_report(in ? in->endpoint : NULL, to ? to->endpoint : NULL,
+			 last, out);
 }
 
 void node_rtcp_histograms(const struct node *n, struct histogram *round_trip,
@@ -681,12 +677,12 @@ unsigned node_top(struct node *n, enum node_top_key by, struct node_top *out,
 	unsigned found = 0;
 
 	sample_all(n);
-	RB_FOREACH (st, node_tree, &n->calls) {
+	RB_FOREACH (st, node_stream_tree, &n->streams) {
 		struct node_top e;
 		struct node_top_rates r;
 		double value[4];
 
-		if (st->ending || st->started > n->top_at[1])
+		if (st->call->ending || st->started > n->top_at[1])
 			continue;
 		node_top_rates(st, &r);
 		value[NODE_TOP_LOSS] = r.lost;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Calls of a node: from the request to the table, and to free memory.
+ * Streams of a node: from the request to the table, and to free memory.
  *
- *   refusals -> cost -> SSRCs -> (an endpoint) -> admission -> table
+ *   refusals -> cost -> (an endpoint) -> SSRCs -> admission -> table
  *   out of the table -> grace period (rx lets go) -> out of the engine (a
  *   worker lets go) -> node_gone() -> node_reap() on control's thread
  *
@@ -159,15 +159,6 @@ int node_refuse(struct node *n, int err, const struct cr_verdict *v,
 		v->rule ? v->rule : "load");
 }
 
-/** A new stream @st, complete, is one of the node's. */
-static void node_stream_enter(struct node *n, struct node_stream *st)
-{
-	RB_INSERT(node_tree, &n->calls, st);
-	n->ncalls++;
-	n->nrelays += node_stream_relays(st);
-	n->calls_started++;
-}
-
 /* It starts now; or it did before its process died. */
 static void set_start(struct node_stream *st)
 {
@@ -183,25 +174,47 @@ static void set_start(struct node_stream *st)
 	st->node_utc = past->node_utc;
 }
 
-/* Nobody sees its stream yet. */
-static void keep_stream(const struct node_stream *st)
-{
-	struct node_call *of = st->call;
-
-	node_keep_stream(st->node, of ? *node_call_slot(of) : st->slot,
-			 of && node_call_stream(of, 0), st->stream);
-}
-
-int node_relay_start(struct node *n, struct stream_cfg *cfg,
-		     struct node_call *of, struct node_stream **out,
-		     struct cr_err *e)
+/* A new stream of @of. */
+static struct node_stream *node_stream_new(struct node_call *of)
 {
 	struct node_stream *st = calloc(1, sizeof(*st));
+
+	if (!st)
+		return NULL;
+	st->node = of->node;
+	st->call = of;
+	st->number = of->stream[0] != NULL;
+	set_start(st);
+	return st;
+}
+
+/** A new stream @st, complete, is one of the node's. */
+static void node_stream_enter(struct node *n, struct node_stream *st)
+{
+	st->call->stream[st->number] = st;
+	st->call->live++;
+	RB_INSERT(node_stream_tree, &n->streams, st);
+	n->nstreams++;
+	n->nrelays += node_stream_relays(st);
+	n->calls_started++;
+}
+
+/* The id of the next stream of @of: of the first one the call's. */
+static uint32_t next_id(const struct node_call *of)
+{
+	return of->stream[0] ? ++of->node->last_id : of->id;
+}
+
+int node_relay_start(struct node_call *of, struct stream_cfg *cfg,
+		     struct cr_err *e)
+{
+	struct node_stream *st = node_stream_new(of);
+	const struct node *n = of->node;
 	int err;
 
 	if (!st)
 		return cr_fail(e, -ENOMEM, "out of memory for a relay");
-	cfg->id = n->last_id + 1;
+	cfg->id = next_id(of);
 	cfg->receiver = cfg->in_endpoint->cfg.receiver;
 	cfg->ring_frames = n->cfg.ring_frames;
 	cfg->shed = n->cfg.shed.kind;
@@ -210,17 +223,12 @@ int node_relay_start(struct node *n, struct stream_cfg *cfg,
 		free(st);
 		return err;
 	}
-	n->last_id++;
 	st->id = cfg->id;
-	st->node = n;
-	set_start(st);
-	st->call = of;
 	st->stream->owner = st;
 	st->stream->cfg.codecs = NULL; /* they were lent */
-	keep_stream(st);
+	node_keep_stream(st);
 	endpoint_feed(cfg->in_endpoint, st->stream);
-	node_stream_enter(n, st);
-	*out = st;
+	node_stream_enter(of->node, st);
 	return 0;
 }
 
@@ -261,27 +269,12 @@ void node_back(void *arg, struct live_task *lt)
 	rcu_defer(&transcoder_of(lt)->stream->rcu, leave_engine);
 }
 
-void node_stream_stop(struct node_stream *st, enum node_end why,
-		      const struct node_who *who)
+void node_stream_end(struct node_stream *st)
 {
 	struct transcoder *c = node_stream_transcoder(st);
 
-	if (st->ending)
-		return;
-	node_call_forget(st);
-	st->ending = true;
 	st->node->nending++;
-	st->why = why;
-	if (who) {
-		st->by = who->by;
-		(void)snprintf(st->peer, sizeof(st->peer), "%s",
-			       who->peer ? who->peer : "");
-	}
-	if (st->call)
-		node_call_stream_ends(st->call, st);
-	else if (st->in_endpoint)
-		node_endpoint_leave(st->in_endpoint);
-	else
+	if (!node_stream_in_endpoint(st))
 		receivers_del(st->node->receivers, c);
 	if (st->cost)
 		st->cost->calls--;
@@ -339,13 +332,15 @@ void node_learn(struct node *n)
 {
 	struct node_stream *st;
 
-	RB_FOREACH (st, node_tree, &n->calls)
+	RB_FOREACH (st, node_stream_tree, &n->streams)
 		learn_from(st);
 	n->gave_nothing = false;
 }
 
 static void finish_gone(struct node *n, struct node_stream *st)
 {
+	const unsigned number = st->number;
+	struct node_call *of = st->call;
 	struct stream *s = st->stream;
 	struct node_stream_counts count;
 
@@ -363,18 +358,14 @@ static void finish_gone(struct node *n, struct node_stream *st)
 	learn_from(st);
 	if (st->cost)
 		costs_release(n->costs, st->cost);
-	RB_REMOVE(node_tree, &n->calls, st);
-	n->ncalls--;
+	RB_REMOVE(node_stream_tree, &n->streams, st);
+	n->nstreams--;
 	n->nending -= !st->hung;
 	n->nrelays -= node_stream_relays(st);
-	if (st->in_endpoint)
-		node_endpoint_release(st->in_endpoint);
 	stream_free(s);
-	if (st->call)
-		node_call_stream_gone(st->call, st);
-	state_slot_give(n->cfg.state, st->slot);
 	free(st->codecs);
 	free(st);
+	node_call_stream_gone(of, number);
 }
 
 void node_reap(evutil_socket_t fd, short what, void *arg)
@@ -405,7 +396,7 @@ static int node_stream_cmp(struct node_stream *a, struct node_stream *b)
 	return (x > y) - (x < y);
 }
 
-RB_GENERATE(node_tree, node_stream, by_id, node_stream_cmp)
+RB_GENERATE(node_stream_tree, node_stream, by_id, node_stream_cmp)
 
 const char *node_end_name(enum node_end why)
 {
@@ -438,21 +429,18 @@ static bool ssrc_free(struct node *n, uint32_t ssrc)
 
 /* At the shared port the SSRC tells the receiver: one that has fewest calls, if
  * that may be chosen. */
-static void choose_receiver(struct node *n, struct stream_cfg *cfg,
-			    bool own_port)
+static void choose_receiver(struct node *n, struct stream_cfg *cfg)
 {
 	unsigned least = receivers_least_shared(n->receivers);
 
-	own_port = own_port || cfg->in_endpoint;
 	while (!cfg->ssrc_in || !ssrc_free(n, cfg->ssrc_in)) {
 		cfg->ssrc_in = node_random_ssrc();
-		if (!own_port &&
+		if (!cfg->in_endpoint &&
 		    receivers_of_ssrc(n->receivers, cfg->ssrc_in) != least)
 			cfg->ssrc_in = 0;
 	}
-	cfg->receiver = cfg->in_endpoint ? cfg->in_endpoint->cfg.receiver
-			: own_port
-				? receivers_least(n->receivers)
+	cfg->receiver = cfg->in_endpoint
+				? cfg->in_endpoint->cfg.receiver
 				: receivers_of_ssrc(n->receivers, cfg->ssrc_in);
 }
 
@@ -465,61 +453,6 @@ static void choose_numbers(const struct node *n, struct stream_cfg *cfg)
 	random_fill(&cfg->seq_out, sizeof(cfg->seq_out));
 	cfg->ring_frames = n->cfg.ring_frames;
 	cfg->shed = n->cfg.shed.kind;
-}
-
-/* Choose the interface for a port of its own, as @spec asks. */
-static int choose_interface(struct node *n, const struct call_spec *spec,
-			    struct interface **at, struct cr_err *e)
-{
-	const struct interface_request request = {
-		.name = spec->end[0].interface,
-		.to = spec->end[1].address,
-		.path = "",
-		.to_path = "out.address",
-	};
-
-	return interfaces_choose(&n->interfaces, &request, at, e);
-}
-
-/* Open a port of its own for what comes in, if @spec asks for one. */
-static int open_in_endpoint(struct node_stream *st, struct stream_cfg *cfg,
-			    const struct call_spec *spec, struct cr_err *e)
-{
-	struct endpoint_rtcp_cfg rtcp;
-	struct interface *at;
-	int err;
-
-	if (!spec || spec->port != CALL_PORT_OWN)
-		return 0;
-	rtcp = (struct endpoint_rtcp_cfg){
-		.mode = spec->end[0].rtcp < 0
-				? ENDPOINT_RTCP_OFF
-				: (enum endpoint_rtcp_mode)spec->end[0].rtcp,
-		.fd = -1,
-		.use = { .ssrc = cfg->ssrc_out,
-			 .rate_in = codec_use_clock(&cfg->media.in),
-			 .rate_out = codec_use_clock(&cfg->media.out) },
-		.listener = cfg->to,
-	};
-	/* as node_stream_start() has checked */
-	err = choose_interface(st->node, spec, &at, e);
-	if (!err)
-		err = node_endpoint_new(
-			st->node, at,
-			&(struct endpoint_cfg){
-				.terms = cfg->hears,
-				.state = st->slot ? &st->slot->stream[0]
-						  : NULL },
-			&rtcp, &st->in_endpoint, e);
-	if (err) {
-		st->node->calls_refused++;
-		return err;
-	}
-	node_endpoint_join(st->in_endpoint, NULL);
-	cfg->in_endpoint = st->in_endpoint->endpoint;
-	cfg->tally = endpoint_rtcp_sent(cfg->in_endpoint);
-	cfg->receiver = cfg->in_endpoint->cfg.receiver;
-	return 0;
 }
 
 /* What can fail comes before what takes effect. */
@@ -578,7 +511,7 @@ struct node_stream *node_stream_pair(const struct node_stream *st)
 	uint64_t pair;
 
 	if (node_stream_relays(st))
-		return node_call_other(st->call, st);
+		return st->call->stream[!st->number];
 	pair = atomic_load_explicit(&node_stream_transcoder(st)->pair,
 				    memory_order_relaxed);
 	return node_stream_find(st->node, transcoder_pair_id(pair));
@@ -637,7 +570,7 @@ int node_refuse_full(struct node *n, unsigned more, struct cr_err *e)
 		n->calls_refused++;
 		return -ENOSPC;
 	}
-	if (n->ncalls - n->nending + more <= n->cfg.max_calls)
+	if (n->nstreams - n->nending + more <= n->cfg.max_calls)
 		return 0;
 	n->calls_refused++;
 	return cr_fail(e, -ENOSPC,
@@ -646,14 +579,22 @@ int node_refuse_full(struct node *n, unsigned more, struct cr_err *e)
 		       n->cfg.max_calls);
 }
 
-/* What can be refused before anybody knows what the call costs. */
-static int refuse_first(struct node *n, const struct stream_cfg *cfg,
-			bool own_port, struct cr_err *e)
+int node_stream_refuse_early(struct node *n, const struct stream_cfg *cfg,
+			     const struct call_spec *spec,
+			     struct interface **at, struct cr_err *e)
 {
-	int err = node_refuse_full(n, 1, e);
+	const struct interface_cfg shared = { .local = n->cfg.rtp,
+					      .advertised =
+						      n->cfg.rtp_advertised };
+	const struct interface_request request = {
+		.name = spec->end[0].interface,
+		.to = cfg->to,
+		.path = "",
+		.to_path = "out.address",
+	};
+	bool own = spec->port == CALL_PORT_OWN;
+	int err = check_families(n, cfg, own, e);
 
-	if (!err)
-		err = check_families(n, cfg, own_port, e);
 	if (!err)
 		err = check_pair(n, cfg, e);
 	if (!err && cfg->ssrc_in && !ssrc_free(n, cfg->ssrc_in))
@@ -661,76 +602,69 @@ static int refuse_first(struct node *n, const struct stream_cfg *cfg,
 			      "ssrc: %" PRIu32 " is another call's; leave it "
 			      "out and one is chosen",
 			      cfg->ssrc_in);
-	return err;
+	if (!err && own)
+		err = interfaces_choose(&n->interfaces, &request, at, e);
+	return err ? err
+		   : interface_may_send(*at ? &(*at)->cfg : &shared,
+					n->cfg.send_to, &cfg->to, 2,
+					"out.address", e);
 }
 
-/* The call is complete: let it in. When that fails, it and @st are freed. */
-static int enter_call(struct node *n, struct node_stream *st,
-		      struct stream_cfg *cfg, const struct call_spec *spec,
+/* @st, whose codecs and numbers are chosen, is to be one of the node's. */
+static int enter_stream(struct node_stream *st, struct stream_cfg *cfg,
+			struct cr_err *e)
+{
+	struct node *n = st->node;
+	int err = 0;
+
+	if (!cfg->out_endpoint)
+		err = circle_check_call(n, cfg, node_stream_in_endpoint(st), e);
+	if (err)
+		return err;
+	stream_settle(cfg, &st->cost->cost);
+	err = stream_new(&st->stream, cfg, false, e);
+	if (err == -ENOMEM)
+		n->calls_refused++;
+	if (err)
+		return err;
+	st->id = cfg->id;
+	st->stream->owner = st;
+	stream_transcoder(st->stream)->lt.kind = &node_stream_kind;
+	node_keep_stream(st);
+	node_meter_less(st);
+	return join_engine(n, st, e);
+}
+
+int node_stream_begin(struct node_call *of, struct stream_cfg *cfg,
 		      struct cr_err *e)
 {
-	int err = open_in_endpoint(st, cfg, spec, e);
-
-	if (!err && !cfg->out_endpoint)
-		err = circle_check_call(n, cfg, st->in_endpoint, e);
-	if (!err) {
-		stream_settle(cfg, &st->cost->cost);
-		err = stream_new(&st->stream, cfg, false, e);
-		if (err == -ENOMEM)
-			n->calls_refused++;
-	}
-	if (!err) {
-		st->id = cfg->id;
-		st->stream->owner = st;
-		stream_transcoder(st->stream)->lt.kind = &node_stream_kind;
-		keep_stream(st);
-		node_meter_less(st);
-		err = join_engine(n, st, e);
-	}
-	if (!err)
-		return 0;
-	stream_free(st->stream); /* nobody has seen it */
-	if (st->in_endpoint)
-		node_endpoint_discard(st->in_endpoint);
-	state_slot_give(n->cfg.state, st->slot);
-	free(st->codecs);
-	free(st);
-	return err;
-}
-
-/* A call that nothing speaks against but admission: by itself, of @spec; or of
- * the call @of, whose endpoints @cfg has. */
-static int begin_call(struct node *n, struct stream_cfg *cfg,
-		      const struct call_spec *spec, struct node_call *of,
-		      struct node_stream **out, struct cr_err *e)
-{
 	const struct stream_codecs *lent = cfg->codecs;
+	struct node *n = of->node;
 	struct cost_entry *cost;
 	struct node_stream *st;
 	int err = node_cost_of(n, cfg, &cost, e);
 
 	if (err)
 		return err;
-	st = calloc(1, sizeof(*st));
+	st = node_stream_new(of);
 	if (!st)
-		return cr_fail(e, -ENOMEM, "out of memory for a call");
-	st->node = n;
-	set_start(st);
+		return cr_fail(e, -ENOMEM, "out of memory for a stream");
 	st->cost = cost;
-	st->call = of;
 	st->codecs = node_codecs_copy(cfg->codecs);
 	if (cfg->codecs && !st->codecs) {
 		free(st);
-		return cr_fail(e, -ENOMEM, "out of memory for a call");
+		return cr_fail(e, -ENOMEM, "out of memory for a stream");
 	}
-	st->slot = of ? NULL : node_take_slot(n);
 	cfg->codecs = st->codecs;
-	choose_receiver(n, cfg, spec && spec->port == CALL_PORT_OWN);
+	choose_receiver(n, cfg);
 	choose_numbers(n, cfg);
-	cfg->id = ++n->last_id;
-	err = enter_call(n, st, cfg, spec, e);
+	cfg->id = next_id(of);
+	err = enter_stream(st, cfg, e);
 	if (err) {
-		cfg->codecs = lent; /* those of @st have gone */
+		stream_free(st->stream); /* nobody has seen it */
+		free(st->codecs);
+		free(st);
+		cfg->codecs = lent;
 		return err;
 	}
 	if (cfg->pair)
@@ -739,35 +673,7 @@ static int begin_call(struct node *n, struct stream_cfg *cfg,
 	cost->calls++;
 	node_stream_enter(n, st);
 	node_trace_call(st);
-	*out = st;
 	return 0;
-}
-
-int node_stream_start(struct node *n, struct stream_cfg *cfg,
-		      const struct call_spec *spec, struct node_stream **out,
-		      struct cr_err *e)
-{
-	const struct interface_cfg shared = { .local = n->cfg.rtp,
-					      .advertised =
-						      n->cfg.rtp_advertised };
-	bool own = spec->port == CALL_PORT_OWN;
-	struct interface *at = NULL;
-	int err = refuse_first(n, cfg, own, e);
-
-	if (!err && own)
-		err = choose_interface(n, spec, &at, e);
-	if (!err)
-		err = interface_may_send(at ? &at->cfg : &shared,
-					 n->cfg.send_to, &cfg->to, 2,
-					 "out.address", e);
-	return err ? err : begin_call(n, cfg, spec, NULL, out, e);
-}
-
-int node_stream_begin(struct node *n, struct stream_cfg *cfg,
-		      struct node_call *of, struct node_stream **out,
-		      struct cr_err *e)
-{
-	return begin_call(n, cfg, NULL, of, out, e);
 }
 
 int node_make_transcoder(struct node_stream *st, struct stream_cfg *cfg,
@@ -776,7 +682,7 @@ int node_make_transcoder(struct node_stream *st, struct stream_cfg *cfg,
 	int err;
 
 	(void)stream_relays_as(st->stream, &cfg->ssrc_out);
-	choose_receiver(st->node, cfg, true);
+	choose_receiver(st->node, cfg);
 	choose_numbers(st->node, cfg);
 	cfg->id = st->id;
 	err = transcoder_new(out, st->stream, cfg, e);
@@ -816,37 +722,28 @@ struct node_stream *node_stream_after(struct node *n, uint32_t id)
 {
 	struct node_stream key = { .id = id + 1 };
 
-	return id == UINT32_MAX ? NULL : RB_NFIND(node_tree, &n->calls, &key);
+	return id == UINT32_MAX ? NULL
+				: RB_NFIND(node_stream_tree, &n->streams, &key);
 }
 
 /* Ending ones, too. */
-static struct node_stream *call_with_id(struct node *n, uint32_t id)
+static struct node_stream *stream_with_id(struct node *n, uint32_t id)
 {
 	struct node_stream key = { .id = id };
 
-	return RB_FIND(node_tree, &n->calls, &key);
+	return RB_FIND(node_stream_tree, &n->streams, &key);
 }
 
 struct node_stream *node_stream_find(struct node *n, uint32_t id)
 {
-	struct node_stream *st = call_with_id(n, id);
+	struct node_stream *st = stream_with_id(n, id);
 
-	return st && !st->ending ? st : NULL;
+	return st && !st->call->ending ? st : NULL;
 }
 
 uint32_t node_stream_id(const struct node_stream *st)
 {
 	return st->id;
-}
-
-void *node_stream_owner(const struct node_stream *st)
-{
-	return st->owner;
-}
-
-void node_stream_set_owner(struct node_stream *st, void *owner)
-{
-	st->owner = owner;
 }
 
 struct node_call *node_stream_call(const struct node_stream *st)
@@ -856,12 +753,12 @@ struct node_call *node_stream_call(const struct node_stream *st)
 
 bool node_stream_ending(const struct node_stream *st)
 {
-	return st->ending;
+	return st->call->ending;
 }
 
 enum node_end node_stream_why(const struct node_stream *st)
 {
-	return st->why;
+	return st->call->why;
 }
 
 struct stream_cfg node_stream_cfg(const struct node_stream *st)
@@ -876,7 +773,7 @@ struct stream_cfg node_stream_cfg(const struct node_stream *st)
 
 bool node_stream_hung(struct node *n, uint32_t id)
 {
-	const struct node_stream *st = call_with_id(n, id);
+	const struct node_stream *st = stream_with_id(n, id);
 
 	return st && st->hung;
 }

@@ -83,7 +83,7 @@ int node_trace_start(struct node *n, const char *path, enum trace_over over,
 	err = trace_start_live(n->trace, path, &head, e);
 	if (err)
 		return err;
-	RB_FOREACH (st, node_tree, &n->calls)
+	RB_FOREACH (st, node_stream_tree, &n->streams)
 		if (node_stream_transcoder(st))
 			node_trace_call(st);
 	return 0;

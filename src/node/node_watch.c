@@ -120,12 +120,12 @@ void node_hung(void *arg, struct live_task *task)
 
 	st->hung = true;
 	n->nhung++;
-	node_stream_stop(st, NODE_END_HUNG, NULL);
-	n->nending--;		 /* nobody knows when it is gone */
-	st->why = NODE_END_HUNG; /* it may have been ending already */
-	st->by = NODE_BY_NODE;
+	node_call_stop(st->call, NODE_END_HUNG, NULL);
+	n->nending--; /* nobody knows when it is gone */
+	/* it may have been ending already */
+	st->call->why = NODE_END_HUNG;
+	st->call->by = NODE_BY_NODE;
 	node_notify_ended(n, st);
-	st->owner = NULL;
 }
 
 static void on_task_over(void *arg, struct live_task *task)
@@ -159,10 +159,10 @@ static void on_watch_tick(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd, (void)what;
 	recovery_round(n->recovery, clock_now());
-	RB_FOREACH (st, node_tree, &n->calls) {
+	RB_FOREACH (st, node_stream_tree, &n->streams) {
 		struct transcoder *c = node_stream_transcoder(st);
 
-		if (!st->ending && c)
+		if (!st->call->ending && c)
 			recovery_task(
 				n->recovery, &st->watch, &c->lt,
 				frame_ring_waiting(c->ring),

@@ -188,14 +188,13 @@ struct call_spec {
 	cr_ns ptime;		 /**< 0: what the input's frames say */
 	struct task_terms terms; /**< deadline 0: the period */
 	bool keep;		 /**< belongs to no session                 */
+	const char *label;	 /**< for queries and records; or NULL */
 	/* one stream */
 	struct release_spec release;
 	int64_t ts_first; /**< of the input; -1: that of the first packet */
 	uint32_t pair;	  /**< id of the other direction's call, or 0 */
 	/* a call of two streams */
 	int relay; /**< enum relay_request       */
-	/** The request's label, for queries and records; or NULL. */
-	const char *label;
 };
 
 /* clang-format off */

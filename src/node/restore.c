@@ -33,11 +33,6 @@ bool node_keeps(const struct node *n)
 	return n->cfg.state != NULL;
 }
 
-static struct state_slot *slot_of_call(const struct node_stream *st)
-{
-	return st->call ? *node_call_slot(st->call) : st->slot;
-}
-
 /* --- while a call runs --- */
 
 struct state_slot *node_take_slot(struct node *n)
@@ -64,56 +59,50 @@ static void stream_past(const struct node_stream *st, struct stream_past *out)
 	}
 }
 
-void node_call_past(const struct node_stream *st, struct call_past *out)
+void node_call_past(const struct node_call *c, struct call_past *out)
 {
-	const struct node_endpoint *in = node_stream_in_endpoint(st);
-
-	*out = (struct call_past){ .id = st->id,
-				   .endpoint = in ? in->id : 0,
-				   .started_utc = st->started_utc,
-				   .node_utc = st->node_utc };
-	stream_past(st, &out->stream[0]);
-	if (st->call)
-		stream_past(node_call_stream(st->call, 1), &out->stream[1]);
+	*out = (struct call_past){
+		.id = c->id,
+		.endpoint = c->endpoint[0] ? c->endpoint[0]->id : 0,
+		.started_utc = c->stream[0]->started_utc,
+		.node_utc = c->stream[0]->node_utc,
+	};
+	for (unsigned i = 0; i < c->nstreams; i++)
+		stream_past(c->stream[i], &out->stream[i]);
 }
 
-bool node_call_kept(const struct node_stream *st, char *out)
+bool node_call_kept(const struct node_call *c, char *out)
 {
-	const struct state_slot *slot = slot_of_call(st);
-
-	return slot && state_get_text(slot, out);
+	return c->slot && state_get_text(c->slot, out);
 }
 
 /* The sockets of its ends. */
-static int hold_sockets(const struct node_stream *st)
+static int hold_sockets(const struct node_call *c)
 {
 	int err = 0;
 
-	for (unsigned i = 0; i < (st->call ? 2 : 1) && !err; i++) {
-		const struct node_stream *from =
-			st->call ? node_call_stream(st->call, i) : st;
-		const struct node_endpoint *ep = node_stream_in_endpoint(from);
+	for (unsigned i = 0; i < 2 && !err; i++) {
+		const struct node_endpoint *ep = c->endpoint[i];
 		char name[END_NAME];
 
 		if (ep)
 			err = store_put(
-				st->node->cfg.store, end_name(name, st->id, i),
+				c->node->cfg.store, end_name(name, c->id, i),
 				&ep->ports.rtp, ep->ports.rtcp >= 0 ? 2 : 1);
 	}
 	return err;
 }
 
-int node_call_keep(struct node_stream *st, const char *text, size_t bytes)
+int node_call_keep(struct node_call *c, const char *text, size_t bytes)
 {
-	struct state_slot *slot = slot_of_call(st);
 	char former[STATE_TEXT_MAX + 1];
 	int err;
 
-	if (!slot)
+	if (!c->slot)
 		return -ENOENT;
 	/* sockets stay as they are when a call changes */
-	err = state_get_text(slot, former) ? 0 : hold_sockets(st);
-	return err ? err : state_put_text(slot, text, bytes);
+	err = state_get_text(c->slot, former) ? 0 : hold_sockets(c);
+	return err ? err : state_put_text(c->slot, text, bytes);
 }
 
 static void release_sockets(struct node *n, uint32_t call)
@@ -124,14 +113,12 @@ static void release_sockets(struct node *n, uint32_t call)
 		store_remove(n->cfg.store, end_name(name, call, i));
 }
 
-void node_call_forget(const struct node_stream *st)
+void node_call_forget(const struct node_call *c)
 {
-	struct state_slot *slot = slot_of_call(st);
-
-	if (!slot)
+	if (!c->slot)
 		return;
-	state_slot_end(slot);
-	release_sockets(st->node, st->call ? node_call_id(st->call) : st->id);
+	state_slot_end(c->slot);
+	release_sockets(c->node, c->id);
 }
 
 /* The party that stream @i has heard, if its terms have not changed since. */
@@ -146,23 +133,25 @@ static bool read_heard(const struct node *n, unsigned i,
 	return from->ss_family == AF_INET || from->ss_family == AF_INET6;
 }
 
-void node_keep_stream(const struct node *n, struct state_slot *slot, unsigned i,
-		      struct stream *s)
+void node_keep_stream(const struct node_stream *st)
 {
-	struct transcoder *c = stream_transcoder(s);
+	struct transcoder *c = node_stream_transcoder(st);
+	struct state_slot *slot = st->call->slot;
+	struct stream *s = st->stream;
 	struct sockaddr_storage from;
 	struct state_heard heard;
 	struct state_sent was;
 
 	if (!slot)
 		return;
-	s->out.state = &slot->stream[i];
-	s->account = &slot->stream[i].account;
-	if (!n->restoring)
+	s->out.state = &slot->stream[st->number];
+	s->account = &slot->stream[st->number].account;
+	if (!st->node->restoring)
 		return;
 	if (state_get_sent(s->out.state, &was) && was.at)
 		stream_resume(s, &was);
-	if (!s->cfg.in_endpoint && read_heard(n, i, &from, &heard)) {
+	if (!s->cfg.in_endpoint &&
+	    read_heard(st->node, st->number, &from, &heard)) {
 		c->source = from;
 		c->source_known = true;
 	}
@@ -209,18 +198,18 @@ static uint32_t larger(uint32_t a, uint32_t b)
 }
 
 void node_restored(struct node *n, const struct call_past *past,
-		   struct node_stream *st)
+		   struct node_call *c)
 {
 	n->restoring = NULL;
 	n->last_id = larger(n->last_id, past->last_id);
 	n->last_endpoint = larger(n->last_endpoint, past->last_endpoint);
-	if (!st) {
+	if (!c) {
 		release_sockets(n, past->id);
 		state_slot_end(past->slot);
 		if (!past->taken)
 			state_slot_give(n->cfg.state, past->slot);
 	} else if (past->crashes >= 2) {
-		node_stream_stop(st, NODE_END_CRASHED, NULL);
+		node_call_stop(c, NODE_END_CRASHED, NULL);
 	}
 }
 

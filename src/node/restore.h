@@ -30,9 +30,9 @@
 
 struct endpoint;
 struct node;
+struct node_call;
 struct node_stream;
 struct node_endpoint;
-struct stream;
 
 /** A stream whose process has died. */
 struct stream_past {
@@ -59,14 +59,13 @@ struct call_past {
 /** Does anybody hold what outlives the process? */
 bool node_keeps(const struct node *n);
 
-/** What a new process has to know of @st, the first stream of a call. */
-void node_call_past(const struct node_stream *st, struct call_past *out);
-/** The text of the call whose first stream is @st, into
- * @out[STATE_TEXT_MAX + 1]. False: it has none. */
-bool node_call_kept(const struct node_stream *st, char *out);
+/** What a new process has to know of @c. */
+void node_call_past(const struct node_call *c, struct call_past *out);
+/** The text of @c, into @out[STATE_TEXT_MAX + 1]. False: it has none. */
+bool node_call_kept(const struct node_call *c, char *out);
 /** Keep it under @text. 0; -ENOENT: there is no slot; -EMSGSIZE; or as
  * store_put(). */
-int node_call_keep(struct node_stream *st, const char *text, size_t bytes);
+int node_call_keep(struct node_call *c, const char *text, size_t bytes);
 
 /** The text of the next slot that has one, from *@at on, into
  * @out[STATE_TEXT_MAX + 1], with its @slot. False: there are no more. */
@@ -74,17 +73,17 @@ bool node_restore_next(struct node *n, unsigned *at, struct state_slot **slot,
 		       char *out);
 /** What is started next goes on with @past, its crash counted. */
 void node_restore_as(struct node *n, struct call_past *past);
-/** @st has been restored, or (NULL) the call of @past could not be: its slot is
+/** @c has been restored, or (NULL) the call of @past could not be: its slot is
  * free. Ends it if the process has died in it twice. */
 void node_restored(struct node *n, const struct call_past *past,
-		   struct node_stream *st);
+		   struct node_call *c);
 
 /* --- the node's --- */
 
 /** A slot for a call that begins, or goes on; NULL: nobody keeps it. */
 struct state_slot *node_take_slot(struct node *n);
 /** The call is ending: nobody is to go on with it. */
-void node_call_forget(const struct node_stream *st);
+void node_call_forget(const struct node_call *c);
 
 /** The sockets of the next end of node->restoring, with @rtcp two, into
  * @ep->ports. 0; -ENOENT with @e. */
@@ -94,9 +93,8 @@ void node_restore_heard(const struct node *n, struct endpoint *endpoint);
 /** The sockets of the shared port, into @fd[@nfd], if it is as it was. Returns
  * how many. */
 unsigned node_restore_shared(struct node *n, int *fd, unsigned nfd);
-/** Stream number @i of a call has its transcoder or types, and nobody sees it
- * yet: it writes to @slot, and goes on by node->restoring. */
-void node_keep_stream(const struct node *n, struct state_slot *slot, unsigned i,
-		      struct stream *s);
+/** @st has its transcoder or types, and nobody sees it yet: it writes to the
+ * slot of its call, and goes on by node->restoring. */
+void node_keep_stream(const struct node_stream *st);
 
 #endif

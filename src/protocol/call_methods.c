@@ -15,103 +15,64 @@
 
 /* --- calls: named by the id of their first stream --- */
 
-/* @arg: the first stream; the walker only reads. */
+/* @arg: the call; the walker only reads. */
 static bool stream_at(void *arg, unsigned i, void *item)
 {
-	struct node_stream *st = arg;
-	const struct node_call *two = node_stream_call(st);
+	const struct node_call *c = arg;
 
-	if (i && two)
-		st = node_call_stream(two, i);
-	if (i >= (two ? 2 : 1) || !st)
+	if (i >= node_call_streams(c) || !node_call_stream(c, i))
 		return false;
-	node_stream_info(st, item);
+	node_stream_info(node_call_stream(c, i), item);
 	return true;
 }
 
 static void describe_call(void *one, void *item)
 {
-	const struct node_call *two = node_stream_call(one);
+	const struct node_call *c = one;
 	struct call_info *to = item;
 
-	*to = (struct call_info){ .id = node_stream_id(one),
+	*to = (struct call_info){ .id = node_call_id(c),
+				  .label = node_call_label(c),
 				  .streams = { stream_at, one } };
-	if (!two)
+	if (node_call_streams(c) == 1)
 		return;
 	to->parties = &to->two;
-	to->label = node_call_label(two);
-	to->two.relay = node_call_relays(two);
+	to->two.relay = node_call_relays(c);
 	for (unsigned i = 0; i < 2; i++)
-		node_call_party(two, i, &to->two.party[i]);
+		node_call_party(c, i, &to->two.party[i]);
 }
 
-static json_t *call_json(struct node_stream *st)
+static json_t *call_json(struct node_call *c)
 {
 	struct call_info info;
 
-	describe_call(st, &info);
+	describe_call(c, &info);
 	return field_write(call_info_fields, &info);
-}
-
-static int start_one(struct node *n, const struct call_spec *spec,
-		     struct node_cost_wait *lacks, struct node_stream **st,
-		     struct cr_err *e)
-{
-	struct stream_cfg cfg;
-	int err = call_check(&cfg, spec, e);
-
-	if (!err)
-		err = node_stream_start(n, &cfg, spec, st, e);
-	if (err == -EAGAIN)
-		node_cost_need(lacks, &cfg, 1);
-	return err;
-}
-
-static int start_two(struct node *n, const struct call_spec *spec,
-		     struct node_cost_wait *lacks, struct node_stream **st,
-		     struct cr_err *e)
-{
-	struct node_call *two;
-	int err = node_call_start(n, spec, lacks, &two, e);
-
-	if (!err)
-		*st = node_call_stream(two, 0);
-	return err;
-}
-
-static void own_stream(struct node_stream *st, struct session *s)
-{
-	node_stream_set_owner(st, s);
-	s->calls++;
 }
 
 static json_t *start_call(struct service *sv, const struct service_request *a,
 			  struct node_cost_wait *lacks, struct rpc_error *err)
 {
-	const struct call_spec *spec = &a->spec;
-	bool two = spec->port == CALL_PORT_EACH;
 	struct call_info info;
-	struct node_stream *st;
+	struct node_call *c;
 	int ret;
 
 	if (!request_begins(sv, err))
 		return NULL;
-	ret = two ? start_two(sv->node, spec, lacks, &st, &err->why)
-		  : start_one(sv->node, spec, lacks, &st, &err->why);
+	ret = node_call_start(sv->node, &a->spec, lacks, &c, &err->why);
 	if (request_code(ret) == RPC_NO_CAPACITY)
 		log_event(LOG_INFO, "admit-refused",
 			  LOG_STR("why", err->why.text));
 	if (ret)
 		return request_wait(ret, err);
-	if (a->session)
-		own_stream(st, a->session);
-	if (a->session && two)
-		own_stream(node_call_stream(node_stream_call(st), 1),
-			   a->session);
-	keep_call(sv->node, st, spec);
-	describe_call(st, &info);
-	if (!two) {
-		node_stream_place(st, &info.one);
+	if (a->session) {
+		node_call_set_owner(c, a->session);
+		a->session->calls++;
+	}
+	keep_call(sv->node, c, &a->spec);
+	describe_call(c, &info);
+	if (!info.parties) {
+		node_stream_place(node_call_stream(c, 0), &info.one);
 		info.place = &info.one;
 	}
 	return field_write(call_started_fields, &info);
@@ -153,26 +114,28 @@ static struct node_stream *stream_of_id(struct service *sv, uint32_t id,
 	return st;
 }
 
-/* The first stream of the call with @id, or NULL with @err. */
-static struct node_stream *call_of_id(struct service *sv, uint32_t id,
-				      struct rpc_error *err)
+/* The call with @id, or NULL with @err. */
+static struct node_call *call_of_id(struct service *sv, uint32_t id,
+				    struct rpc_error *err)
 {
-	struct node_stream *st = stream_of_id(sv, id, "call", err);
-	const struct node_call *two = st ? node_stream_call(st) : NULL;
+	struct node_call *c = node_call_find(sv->node, id);
+	const struct node_stream *st;
 
-	if (!two || node_call_id(two) == id)
-		return st;
-	(void)cr_fail(&err->why, 0,
-		      "there is no call %" PRIu32
-		      ": it is a stream of call %" PRIu32,
-		      id, node_call_id(two));
+	if (c)
+		return c;
+	st = stream_of_id(sv, id, "call", err);
+	if (st)
+		(void)cr_fail(&err->why, 0,
+			      "there is no call %" PRIu32
+			      ": it is a stream of call %" PRIu32,
+			      id, node_call_id(node_stream_call(st)));
 	err->code = RPC_NO_SUCH_CALL;
 	return NULL;
 }
 
 /* The call that the only member, "call", names, or NULL with @err. */
-static struct node_stream *call_named(struct service *sv, const json_t *params,
-				      struct rpc_error *err)
+static struct node_call *call_named(struct service *sv, const json_t *params,
+				    struct rpc_error *err)
 {
 	struct call_reference which;
 
@@ -223,9 +186,7 @@ static json_t *change_stream(struct service *sv,
 	ret = change_one(st, &a->spec, lacks, &err->why);
 	if (ret)
 		return request_wait(ret, err);
-	if (!node_stream_call(
-		    st)) /* of two streams, what each is is not kept */
-		keep_call_change(st);
+	keep_call_change(node_stream_call(st), &a->spec);
 	return stream_json(st);
 }
 
@@ -245,32 +206,33 @@ static json_t *change_call(struct service *sv, const struct service_request *a,
 			   struct node_cost_wait *lacks, struct rpc_error *err)
 {
 	const struct call_spec *ask = &a->spec;
-	struct node_stream *st = call_of_id(sv, ask->id, err);
-	struct node_call *two = st ? node_stream_call(st) : NULL;
+	struct node_call *c = call_of_id(sv, ask->id, err);
 	int ret;
 
-	if (!st)
+	if (!c)
 		return NULL;
-	ret = two ? node_call_change(two, ask->end, lacks, &err->why)
-		  : change_one(st, ask, lacks, &err->why);
+	ret = node_call_streams(c) == 2
+		      ? node_call_change(c, ask->end, lacks, &err->why)
+		      : change_one(node_call_stream(c, 0), ask, lacks,
+				   &err->why);
 	if (ret)
 		return request_wait(ret, err);
-	keep_call_change(st);
-	return call_json(st);
+	keep_call_change(c, ask);
+	return call_json(c);
 }
 
 json_t *method_call_change(void *arg, struct rpc_peer *peer,
 			   const json_t *params, struct rpc_error *err)
 {
 	struct service_request a = { .run = change_call };
-	struct node_stream *st;
+	const struct node_call *c;
 
 	if (call_change_params(&a.spec, call_change_fields, params, &err->why))
 		return request_refuse(err, RPC_INVALID_PARAMS);
-	st = call_of_id(arg, a.spec.id, err);
-	if (!st)
+	c = call_of_id(arg, a.spec.id, err);
+	if (!c)
 		return NULL;
-	if (call_change_kind(params, node_stream_call(st), &err->why))
+	if (call_change_kind(params, node_call_streams(c) == 2, &err->why))
 		return request_refuse(err, RPC_INVALID_PARAMS);
 	return request_run(arg, peer, &a, err);
 }
@@ -278,50 +240,33 @@ json_t *method_call_change(void *arg, struct rpc_peer *peer,
 json_t *method_call_stop(void *arg, struct rpc_peer *peer, const json_t *params,
 			 struct rpc_error *err)
 {
-	struct node_stream *st = call_named(arg, params, err);
 	const struct node_who who = { NODE_BY_CLIENT, peer->address };
+	struct node_call *c = call_named(arg, params, err);
 	json_t *o;
 
-	if (!st)
+	if (!c)
 		return NULL;
-	o = call_json(st);
-	node_stream_stop(st, NODE_END_STOPPED, &who);
+	o = call_json(c);
+	node_call_stop(c, NODE_END_STOPPED, &who);
 	return o;
 }
 
 json_t *method_call_query(void *arg, struct rpc_peer *peer,
 			  const json_t *params, struct rpc_error *err)
 {
-	struct node_stream *st = call_named(arg, params, err);
+	struct node_call *c = call_named(arg, params, err);
 
 	(void)peer;
-	return st ? call_json(st) : NULL;
-}
-
-/* Those that stream.query would find. */
-static void *listed_stream(struct node *n, uint32_t *id)
-{
-	struct node_stream *st;
-
-	while ((st = node_stream_after(n, *id))) {
-		*id = node_stream_id(st);
-		if (!node_stream_ending(st))
-			break;
-	}
-	return st;
+	return c ? call_json(c) : NULL;
 }
 
 /* Those that call.query would find. */
 static void *listed_call(struct node *n, uint32_t *id)
 {
-	struct node_stream *st;
-	const struct node_call *two;
+	struct node_call *c = node_call_after(n, *id);
 
-	do {
-		st = listed_stream(n, id);
-		two = st ? node_stream_call(st) : NULL;
-	} while (two && node_call_id(two) != *id);
-	return st;
+	*id = c ? node_call_id(c) : *id;
+	return c;
 }
 
 json_t *method_call_list(void *arg, struct rpc_peer *peer, const json_t *params,
@@ -335,6 +280,19 @@ json_t *method_call_list(void *arg, struct rpc_peer *peer, const json_t *params,
 }
 
 /* --- streams --- */
+
+/* Those that stream.query would find. */
+static void *listed_stream(struct node *n, uint32_t *id)
+{
+	struct node_stream *st;
+
+	while ((st = node_stream_after(n, *id))) {
+		*id = node_stream_id(st);
+		if (!node_stream_ending(st))
+			break;
+	}
+	return st;
+}
 
 json_t *method_stream_query(void *arg, struct rpc_peer *peer,
 			    const json_t *params, struct rpc_error *err)

@@ -111,7 +111,7 @@ static json_t *change_endpoint(struct service *sv,
 	if (ret)
 		return request_wait(ret, err);
 	if (ep->call)
-		keep_call_change(node_call_stream(ep->call, 0));
+		keep_call_change(ep->call, spec);
 	return endpoint_json(ep);
 }
 

@@ -3,8 +3,7 @@
  * Calls as texts that a new process reads.
  *
  *   { "call": 7, "started": ..., "a": {...}, "b": {...},   struct call_past
- *     "start": {...},    params of call.start; a and b as they are now
- *     "change": {...} }  of a call of one stream: params of call.change
+ *     "start": {...} }   params of call.start, as changed since
  */
 #include "protocol/kept_calls.h"
 
@@ -48,20 +47,24 @@ const struct field call_past_fields[] = {
 
 /* --- while calls run --- */
 
-/* @past, with @start and @change (or NULL), whose references are taken, is the
- * text of @st from now on. */
-static void write_text(struct node_stream *st, const struct call_past *past,
-		       json_t *start, json_t *change)
+/* @past and @spec are the text of @c from now on. */
+static void write_text(struct node_call *c, const struct call_past *past,
+		       const struct call_spec *spec)
 {
 	json_t *o = field_write(call_past_fields, past);
+	json_t *start = field_write_request(spec->port == CALL_PORT_EACH
+						    ? call_two_fields
+						    : call_one_fields,
+					    spec);
+	json_t *each = field_write_request(call_each_fields, spec);
 	char *text;
 	int err;
 
+	(void)json_object_update(start, each);
+	json_decref(each);
 	(void)json_object_set_new(o, "start", start);
-	if (change)
-		(void)json_object_set_new(o, "change", change);
 	text = o ? json_dumps(o, JSON_COMPACT) : NULL;
-	err = text ? node_call_keep(st, text, strlen(text)) : -ENOMEM;
+	err = text ? node_call_keep(c, text, strlen(text)) : -ENOMEM;
 	if (err)
 		log_event(LOG_WARN, "call-not-kept", LOG_INT("call", past->id),
 			  LOG_STR("why", strerror(-err)));
@@ -69,158 +72,109 @@ static void write_text(struct node_stream *st, const struct call_past *past,
 	json_decref(o);
 }
 
-void keep_call(const struct node *n, struct node_stream *st,
+/* Read @text, into @past and @spec, whose texts are those of the object that it
+ * returns; NULL with @e. */
+static json_t *read_text(const char *text, struct call_past *past,
+			 struct call_spec *spec, struct cr_err *e)
+{
+	json_t *o = json_loads(text, 0, NULL);
+	json_t *start = json_incref(json_object_get(o, "start"));
+	int err;
+
+	(void)json_object_del(o, "start");
+	err = field_read(call_past_fields, o, past, e);
+	if (!err)
+		err = field_complete(call_past_fields, past, e);
+	if (!err)
+		err = call_params(spec, start, e);
+	json_decref(o);
+	if (!err)
+		return start;
+	json_decref(start);
+	return NULL;
+}
+
+void keep_call(const struct node *n, struct node_call *c,
 	       const struct call_spec *spec)
 {
 	struct call_past past;
-	json_t *start, *each;
 
 	if (!node_keeps(n) || spec->end[0].endpoint || spec->end[1].endpoint)
 		return;
-	start = field_write_request(spec->port == CALL_PORT_EACH
-					    ? call_two_fields
-					    : call_one_fields,
-				    spec);
-	each = field_write_request(call_each_fields, spec);
-	(void)json_object_update(start, each);
-	json_decref(each);
-	node_call_past(st, &past);
-	write_text(st, &past, start, NULL);
+	node_call_past(c, &past);
+	write_text(c, &past, spec);
 }
 
-/* Member @name of @o, which has it no more; or NULL. */
-static json_t *take_member(json_t *o, const char *name)
+/* Let @spec be what the stream of a call of one is now, which @ask has changed.
+ */
+static void renew_one(struct call_spec *spec, struct node_stream *st,
+		      const struct call_spec *ask)
 {
-	json_t *v = json_incref(json_object_get(o, name));
+	const struct stream_cfg is = node_stream_cfg(st);
+	const struct codec_use *out = &is.media.out;
 
-	(void)json_object_del(o, name);
-	return v;
+	spec->terms = is.terms;
+	spec->ptime = is.release.period;
+	spec->end[1].side.mode = out->codec->modes[out->cfg.mode].name;
+	if (ask->end[1].ptime >= 0)
+		spec->end[1].ptime = ask->end[1].ptime;
 }
 
-/* The text of @st; NULL: it has none. */
-static json_t *read_text(const struct node_stream *st)
+/* The same of the ends of a call of two: the interface of each is where its
+ * port is. */
+static void renew_two(struct call_spec *spec, const struct node_call *c)
 {
-	char text[STATE_TEXT_MAX + 1];
+	for (unsigned i = 0; i < 2; i++) {
+		const char *at = spec->end[i].interface;
 
-	return node_call_kept(st, text) ? json_loads(text, 0, NULL) : NULL;
+		spec->end[i] = *node_call_spec(c, i);
+		spec->end[i].interface = at;
+	}
 }
 
-/* What endpoint @i of @two is now, in place of what has started it: its
- * interface is where its port is, and its SSRCs are what was asked for. */
-static void renew_end(json_t *start, const struct node_call *two, unsigned i)
+void keep_call_change(struct node_call *c, const struct call_spec *ask)
 {
-	static const char *const names[] = { "a", "b" };
-	json_t *was = json_object_get(start, names[i]);
-	json_t *is = field_write_request(party_endpoint_fields,
-					 node_call_spec(two, i));
-	json_t *at = json_object_get(was, "interface");
-
-	if (at)
-		(void)json_object_set(is, "interface", at);
-	(void)json_object_set_new(start, names[i], is);
-}
-
-/* All that call.change can say of a call of one stream, as it is now. */
-static json_t *write_change(struct node_stream *st)
-{
-	struct node_stream_info is;
-	struct call_spec all = CALL_CHANGE_UNSAID;
-	json_t *o;
-
-	node_stream_info(st, &is);
-	all.terms = is.terms;
-	all.ptime = is.ptime;
-	all.end[1].ptime = is.out.ptime;
-	all.end[1].side.mode = is.out.mode;
-	o = field_write(call_change_one_fields, &all);
-	(void)json_object_set_new(o, "call", json_integer(is.id));
-	return o;
-}
-
-void keep_call_change(struct node_stream *st)
-{
-	const struct node_call *two = node_stream_call(st);
-	json_t *was = read_text(st), *start, *asked;
 	struct call_past past = { 0 }, now;
+	char text[STATE_TEXT_MAX + 1];
+	struct call_spec spec;
 	struct cr_err e;
+	json_t *start;
 
-	if (!was)
+	start = node_call_kept(c, text) ? read_text(text, &past, &spec, &e)
+					: NULL;
+	if (!start)
 		return;
-	start = take_member(was, "start");
-	asked = take_member(was, "change");
-	(void)field_read(call_past_fields, was, &past, &e);
-	json_decref(was);
-	node_call_past(st, &now);
+	node_call_past(c, &now);
 	now.crashes = past.crashes;
 	now.crashed_utc = past.crashed_utc;
-	if (two) {
-		for (unsigned i = 0; i < 2; i++)
-			renew_end(start, two, i);
-	} else {
-		json_decref(asked);
-		asked = write_change(st);
-	}
-	write_text(st, &now, start, asked);
+	if (node_call_streams(c) == 2)
+		renew_two(&spec, c);
+	else
+		renew_one(&spec, node_call_stream(c, 0), ask);
+	write_text(c, &now, &spec);
+	json_decref(start);
 }
 
 /* --- in a new process --- */
 
-static int restore_one(struct node *n, const struct call_past *past,
-		       const struct call_spec *spec, const json_t *change,
-		       struct node_stream **st, struct cr_err *e)
+/* The call of @text. 0, or -errno with @e. */
+static int restore_text(struct node *n, const char *text,
+			struct call_past *past, struct cr_err *e)
 {
-	struct call_spec ask;
-	struct stream_cfg cfg;
-	int err = call_check(&cfg, spec, e);
-
-	if (err)
-		return err;
-	cfg.ssrc_in = past->stream[0].ssrc_in;
-	cfg.ssrc_out = past->stream[0].ssrc_out;
-	if (change) {
-		err = call_change_params(&ask, call_change_fields, change, e);
-		if (!err)
-			err = call_check_change(&cfg, &ask, e);
-	}
-	return err ? err : node_stream_start(n, &cfg, spec, st, e);
-}
-
-static int restore_two(struct node *n, const struct call_spec *spec,
-		       struct node_stream **st, struct cr_err *e)
-{
+	struct node_call *c = NULL;
 	struct node_cost_wait lacks;
-	struct node_call *two;
-	int err = node_call_start(n, spec, &lacks, &two, e);
-
-	if (!err)
-		*st = node_call_stream(two, 0);
-	return err;
-}
-
-/* The call of @o, which is the text of @slot, into *@st. */
-static int restore_text(struct node *n, json_t *o, struct call_past *past,
-			struct node_stream **st, struct cr_err *e)
-{
-	json_t *start = take_member(o, "start");
-	json_t *change = take_member(o, "change");
 	struct call_spec spec;
-	int err = field_read(call_past_fields, o, past, e);
+	json_t *start = read_text(text, past, &spec, e);
+	int err = -EINVAL;
 
-	if (!err)
-		err = field_complete(call_past_fields, past, e);
-	if (!err)
-		err = call_params(&spec, start, e);
-	if (!err) {
+	if (start) {
 		node_restore_as(n, past);
-		err = spec.port == CALL_PORT_EACH
-			      ? restore_two(n, &spec, st, e)
-			      : restore_one(n, past, &spec, change, st, e);
+		err = node_call_start(n, &spec, &lacks, &c, e);
 	}
-	node_restored(n, past, err ? NULL : *st);
+	node_restored(n, past, err ? NULL : c);
 	if (!err) /* its endpoints, and how often it has crashed */
-		write_text(*st, past, json_incref(start), json_incref(change));
+		write_text(c, past, &spec);
 	json_decref(start);
-	json_decref(change);
 	return err;
 }
 
@@ -232,11 +186,9 @@ void restore_calls(struct node *n)
 
 	while (node_restore_next(n, &at, &slot, text)) {
 		struct call_past past = { .slot = slot };
-		struct node_stream *st = NULL;
 		struct cr_err e = { "" };
-		json_t *o = json_loads(text, 0, NULL);
 
-		if (restore_text(n, o, &past, &st, &e)) {
+		if (restore_text(n, text, &past, &e)) {
 			log_event(LOG_WARN, "call-not-restored",
 				  LOG_INT("call", past.id),
 				  LOG_STR("why", e.text));
@@ -244,7 +196,6 @@ void restore_calls(struct node *n)
 		} else {
 			restored++;
 		}
-		json_decref(o);
 	}
 	if (restored || dropped)
 		log_event(LOG_INFO, "calls-restored",

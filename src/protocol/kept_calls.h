@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The text of a call that outlives the process (node/restore.h): JSON of what
- * has started it, of what has changed it, and of the node's part. Of calls that
+ * has started it, as changed since, and of the node's part. Of calls that
  * were started by JSON-RPC; those whose endpoints were opened by themselves are
  * not kept.
  *
@@ -12,14 +12,13 @@
 
 struct call_spec;
 struct node;
-struct node_stream;
+struct node_call;
 
-/** @st, the first stream of a call that @spec has started, is kept, if anybody
- * keeps calls. */
-void keep_call(const struct node *n, struct node_stream *st,
+/** @c, which @spec has started, is kept, if anybody keeps calls. */
+void keep_call(const struct node *n, struct node_call *c,
 	       const struct call_spec *spec);
-/** It has been changed, or its endpoints. */
-void keep_call_change(struct node_stream *st);
+/** @ask has changed it, one of its streams, or its endpoints. */
+void keep_call_change(struct node_call *c, const struct call_spec *ask);
 
 /** Go on with all calls that were kept. They belong to no session. */
 void restore_calls(struct node *n);

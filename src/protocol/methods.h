@@ -33,7 +33,7 @@ struct session {
 	struct rpc_peer *peer; /**< NULL: lost, grace time runs        */
 	char id[17]; /**< a resuming peer must know it: a secret, in no log */
 	unsigned long long number;   /**< its name in logs */
-	unsigned calls;		     /**< not yet over (stream.ended)        */
+	unsigned calls;		     /**< not yet over                       */
 	enum node_end why;	     /**< its calls end so when grace is over */
 	char last[NODE_ADDRESS_MAX]; /**< the peer that was lost        */
 	struct event *grace;

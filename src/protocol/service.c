@@ -105,13 +105,13 @@ static void end_calls(const struct session *s)
 		.peer = s->last,
 	};
 	struct node *n = s->service->node;
-	struct node_stream *st;
+	struct node_call *c;
 	uint32_t id = 0;
 
-	while ((st = node_stream_after(n, id))) {
-		id = node_stream_id(st);
-		if (node_stream_owner(st) == s)
-			node_stream_stop(st, s->why, &who);
+	while ((c = node_call_after(n, id))) {
+		id = node_call_id(c);
+		if (node_call_owner(c) == s)
+			node_call_stop(c, s->why, &who);
 	}
 }
 
@@ -266,8 +266,6 @@ bool session_resume(struct session *to, const char *id)
 {
 	struct service *sv = to->service;
 	struct session *old = session_named(sv, id);
-	struct node_stream *st;
-	uint32_t after = 0;
 	struct node_endpoint *ep;
 
 	if (!old || old == to)
@@ -281,11 +279,7 @@ bool session_resume(struct session *to, const char *id)
 		old->peer->owner = NULL;
 	deferred_drop(sv, old, RPC_CONFLICT,
 		      "the session was taken over by another association");
-	while ((st = node_stream_after(sv->node, after))) {
-		after = node_stream_id(st);
-		if (node_stream_owner(st) == old)
-			node_stream_set_owner(st, to);
-	}
+	node_calls_pass(sv->node, old, to);
 	while ((ep = node_endpoint_of_owner(sv->node, old)))
 		ep->owner = to;
 	converter_pass(node_converter(sv->node), to->id, old->id);
@@ -308,9 +302,10 @@ static void check_drained(struct service *sv)
 
 /* Engine and receiver have let go of @st for good; or it is hung: then a stuck
  * thread still has it, and its session hears nothing of its end. */
-static void call_ended(void *arg, struct node_stream *st)
+static void stream_ended(void *arg, struct node_stream *st)
 {
-	struct session *s = node_stream_owner(st);
+	struct node_call *c = node_stream_call(st);
+	struct session *s = node_call_owner(c);
 	struct stream_ended result;
 
 	(void)arg;
@@ -322,6 +317,9 @@ static void call_ended(void *arg, struct node_stream *st)
 		rpc_notify(s->peer, "stream.ended",
 			   field_write(stream_ended_fields, &result));
 	}
+	if (!node_call_is_over(c))
+		return;
+	node_call_set_owner(c, NULL);
 	s->calls--;
 	if (s->over && !s->calls)
 		session_free(s);
@@ -474,7 +472,7 @@ int service_open(struct service **out, const struct service_config *cfg,
 		return cr_fail(e, -ENOMEM, "out of memory");
 	sv->cfg = *cfg;
 	sv->cfg.node.base = cfg->base;
-	sv->cfg.node.ended = call_ended;
+	sv->cfg.node.ended = stream_ended;
 	if (cfg->records)
 		sv->cfg.node.recorded = recorded;
 	sv->cfg.node.deaf = on_deaf_node;

@@ -31,7 +31,7 @@ static void ended(void *arg, struct node_stream *st)
 	struct node_fixture *r = arg;
 
 	r->ended++;
-	r->why = st->why;
+	r->why = node_stream_why(st);
 	node_stream_counts(st, &r->last);
 }
 
@@ -203,11 +203,23 @@ int fixture_measure(struct node_fixture *r, const struct stream_cfg *cfg,
 	return fixture_know(r, &w, e);
 }
 
+int fixture_start(struct node_fixture *r, const struct call_spec *spec,
+		  struct node_call **c, struct cr_err *e)
+{
+	struct node_cost_wait lacks;
+	int err;
+
+	while ((err = node_call_start(r->node, spec, &lacks, c, e)) == -EAGAIN)
+		if ((err = fixture_know(r, &lacks, e)))
+			break;
+	return err;
+}
+
 int fixture_try(struct node_fixture *r, const char *json,
 		struct node_stream **st, struct cr_err *e)
 {
 	struct call_spec spec;
-	struct stream_cfg cfg;
+	struct node_call *c;
 	json_t *params = json_text(json), *out;
 	char to[64];
 	int err;
@@ -218,11 +230,9 @@ int fixture_try(struct node_fixture *r, const char *json,
 		(void)json_object_set_new(out, "address", json_string(to));
 	err = call_params(&spec, params, e);
 	if (!err)
-		err = call_check(&cfg, &spec, e);
+		err = fixture_start(r, &spec, &c, e);
 	if (!err)
-		err = fixture_measure(r, &cfg, e);
-	if (!err)
-		err = node_stream_start(r->node, &cfg, &spec, st, e);
+		*st = node_call_stream(c, 0);
 	json_decref(params);
 	return err;
 }
@@ -316,6 +326,6 @@ void fixture_end(struct node_fixture *r, struct node_stream *st)
 {
 	struct end_wait w = { r, r->ended };
 
-	node_stream_stop(st, NODE_END_STOPPED, NULL);
+	node_call_stop(node_stream_call(st), NODE_END_STOPPED, NULL);
 	assert_true(fixture_wait(r, one_more_ended, &w));
 }

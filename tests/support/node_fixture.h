@@ -61,6 +61,10 @@ unsigned long long fixture_figure(const struct node_fixture *r,
 /** Wait until @lacks is known. 0, or -errno with @e. */
 int fixture_know(struct node_fixture *r, struct node_cost_wait *lacks,
 		 struct cr_err *e);
+/** Start @spec, when it is known what that costs. Returns as
+ * node_call_start() does. */
+int fixture_start(struct node_fixture *r, const struct call_spec *spec,
+		  struct node_call **c, struct cr_err *e);
 /** Wait until it is known what a call with @cfg costs. 0, or -errno with @e. */
 int fixture_measure(struct node_fixture *r, const struct stream_cfg *cfg,
 		    struct cr_err *e);

@@ -36,6 +36,7 @@
 #include "engine/scheduler.h"
 #include "node/call_check.h"
 #include "node/costs.h"
+#include "node/node_call.h"
 #include "node/node.h"
 #include "protocol/field_json.h"
 #include "protocol/results.h"
@@ -403,9 +404,10 @@ static void note_ended(void *arg, struct node_stream *nc)
 static int start_plan_call(struct probe *b, unsigned i, const char *sink,
 			   struct cr_err *e)
 {
+	struct node_cost_wait w;
 	struct node_stream_place place;
 	struct call_spec spec;
-	struct stream_cfg cfg;
+	struct node_call *c;
 	json_t *params =
 		json_pack("{s:{s:s}, s:{s:s, s:f, s:s}}", "in", "codec", "pcmu",
 			  "out", "codec", "spin", "spin_us",
@@ -414,22 +416,23 @@ static int start_plan_call(struct probe *b, unsigned i, const char *sink,
 
 	spec.port = CALL_PORT_OWN;
 	if (!err)
-		err = call_check(&cfg, &spec, e);
-	if (!err && !i) {
-		struct node_cost_wait w = { .done = note_known, .arg = b };
-
-		node_cost_need(&w, &cfg, 1);
+		err = node_call_start(b->node, &spec, &w, &c, e);
+	if (err == -EAGAIN) {
+		b->known = false;
+		w.done = note_known;
+		w.arg = b;
 		err = node_cost_wait(b->node, &w, e);
 		while (!err && !b->known)
 			(void)event_base_loop(b->base, EVLOOP_ONCE);
 		if (!err)
 			err = b->err;
+		if (!err)
+			err = node_call_start(b->node, &spec, &w, &c, e);
 	}
-	if (!err)
-		err = node_stream_start(b->node, &cfg, &spec, &b->call[i], e);
 	json_decref(params);
 	if (err)
 		return err;
+	b->call[i] = node_call_stream(c, 0);
 	node_stream_place(b->call[i], &place);
 	return address_parse(place.rtp, &b->to[i]);
 }

@@ -254,9 +254,6 @@ const struct field call_two_fields[] = {
 		  "except for the payload type: without a codec, a deadline or "
 		  "a worker, also from a change during the call on; never: "
 		  "they are decoded and encoded again" },
-	{ ROW_TEXT(call_two, "label", label), .without = "none",
-	  .help = "with a and b: any text, by which you know it: in queries "
-		  "and records" },
 	{ 0 },
 };
 
@@ -268,6 +265,8 @@ const struct field call_each_fields[] = {
 	  .help = "duration of the speech in a packet that the node "
 		  "receives" },
 	{ ROW_INLINE(call_each, terms, call_terms) },
+	{ ROW_TEXT(call_each, "label", label), .without = "none",
+	  .help = "any text, by which you know it: in queries and records" },
 	{ ROW_BOOL(call_each, "keep", keep),
 	  .help = "the call belongs to no session; only call.stop ends it" },
 	{ 0 },

@@ -46,9 +46,8 @@ const struct cr_codec *sticky_codec(void)
 	return &sticky;
 }
 
-static struct stream_cfg sticky_cfg(struct call_spec *spec)
+static void sticky_streams(struct call_spec *spec, struct node_call_streams *s)
 {
-	struct stream_cfg cfg;
 	struct cr_err e = { "" };
 
 	*spec = (struct call_spec)CALL_SPEC_UNSAID;
@@ -59,22 +58,22 @@ static struct stream_cfg sticky_cfg(struct call_spec *spec)
 	spec->terms.weight = CALL_WEIGHT;
 	assert_int_equal(address_parse("127.0.0.1:9", &spec->end[1].address),
 			 0);
-	assert_int_equal(call_check(&cfg, spec, &e), 0);
-	cfg.media.out.codec = sticky_codec();
-	return cfg;
+	assert_int_equal(node_call_check(s, spec, &e), 0);
+	s->stream[0].media.out.codec = sticky_codec();
 }
 
 struct node_stream *sticky_call(struct node_fixture *r)
 {
+	struct node_call_streams s;
 	struct call_spec spec;
-	struct stream_cfg cfg = sticky_cfg(&spec);
-	struct node_stream *st = NULL;
+	struct node_call *c = NULL;
 	struct cr_err e = { "" };
 
-	if (fixture_measure(r, &cfg, &e) ||
-	    node_stream_start(r->node, &cfg, &spec, &st, &e))
+	sticky_streams(&spec, &s);
+	if (fixture_measure(r, s.stream, &e) ||
+	    node_call_begin(r->node, &s, &spec, &c, &e))
 		fail_msg("%s", e.text);
-	return st;
+	return node_call_stream(c, 0);
 }
 
 static bool is_inside(void *arg)
@@ -85,11 +84,12 @@ static bool is_inside(void *arg)
 
 void sticky_measure(struct node_fixture *r, struct node_cost_wait *w)
 {
+	struct node_call_streams s;
 	struct call_spec spec;
-	struct stream_cfg cfg = sticky_cfg(&spec);
 	struct cr_err e = { "" };
 
-	node_cost_need(w, &cfg, 1);
+	sticky_streams(&spec, &s);
+	node_cost_need(w, s.stream, 1);
 	assert_int_equal(node_cost_wait(r->node, w, &e), 0);
 	assert_true(fixture_wait(r, is_inside, NULL));
 }

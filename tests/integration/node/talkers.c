@@ -22,16 +22,11 @@ int talk_try(struct node_fixture *r, const char *json, struct node_call **c,
 	     struct cr_err *e)
 {
 	json_t *params = json_text(json);
-	struct node_cost_wait lacks;
 	struct call_spec spec;
 	int err = call_params(&spec, params, e);
 
 	if (!err)
-		err = node_call_start(r->node, &spec, &lacks, c, e);
-	if (err == -EAGAIN) {
-		assert_int_equal(fixture_know(r, &lacks, e), 0);
-		err = node_call_start(r->node, &spec, &lacks, c, e);
-	}
+		err = fixture_start(r, &spec, c, e);
 	json_decref(params);
 	return err;
 }
@@ -88,7 +83,7 @@ bool talk_is_over(void *arg)
 {
 	const struct node_fixture *r = arg;
 
-	return !r->node->ncalls && RB_EMPTY(&r->node->node_calls);
+	return !r->node->nstreams && RB_EMPTY(&r->node->calls);
 }
 
 void talk_stop(struct node_fixture *r, struct node_call *c)

@@ -133,7 +133,8 @@ static void churn(unsigned workers, const char *port)
 		unsigned k = (unsigned)rand() % UP;
 
 		if (up[k])
-			node_stream_stop(up[k], NODE_END_STOPPED, NULL);
+			node_call_stop(node_stream_call(up[k]),
+				       NODE_END_STOPPED, NULL);
 		up[k] = fixture_call(&r, json);
 		s[k] = fixture_sender(&r, up[k], NB);
 		for (unsigned n = (unsigned)rand() % 8; n; n--) {
@@ -148,7 +149,8 @@ static void churn(unsigned workers, const char *port)
 	}
 	for (unsigned k = 0; k < UP; k++)
 		if (up[k])
-			node_stream_stop(up[k], NODE_END_STOPPED, NULL);
+			node_call_stop(node_stream_call(up[k]),
+				       NODE_END_STOPPED, NULL);
 	assert_true(fixture_wait(&r, all_gone, &r));
 	assert_int_equal(r.ended, STARTS);
 	assert_true(fixture_figure(&r, "totals", "done") > 0);
@@ -398,7 +400,7 @@ static void what_waits_at_a_port_at_its_end_is_counted(void **state)
 			    "'out': {'codec': 'pcma'}}");
 		struct fixture_sender s = fixture_sender(&r, st, NB);
 
-		node_stream_stop(st, NODE_END_STOPPED, NULL);
+		node_call_stop(node_stream_call(st), NODE_END_STOPPED, NULL);
 		/* its socket is there until this thread looks at events */
 		for (unsigned n = 0; n < EACH; n++, sent.packets++)
 			fixture_send(&s, silence, NB);

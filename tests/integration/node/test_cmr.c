@@ -206,9 +206,11 @@ static void pairs_come_and_go_while_requests_pour_in(void **state)
 		fixture_send(&t[k].pcmu, silence, NB);
 		if (rand() % 4 == 0) {
 			/* the one that is asked, and the one that asks */
-			node_stream_stop(t[k].to, NODE_END_STOPPED, NULL);
+			node_call_stop(node_stream_call(t[k].to),
+				       NODE_END_STOPPED, NULL);
 			fixture_send(&t[k].amr, payload, sizeof(payload));
-			node_stream_stop(t[k].from, NODE_END_STOPPED, NULL);
+			node_call_stop(node_stream_call(t[k].from),
+				       NODE_END_STOPPED, NULL);
 			up[k] = false;
 		}
 		while (recv(r.fd, buf, sizeof(buf), MSG_DONTWAIT) > 0)

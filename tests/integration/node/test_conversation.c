@@ -52,7 +52,7 @@ static bool has_no_calls(void *arg)
 {
 	const struct node_fixture *r = arg;
 
-	return !r->node->ncalls && RB_EMPTY(&r->node->node_calls);
+	return !r->node->nstreams && RB_EMPTY(&r->node->calls);
 }
 
 /* It was refused, and the only thing left is that. */
@@ -119,7 +119,7 @@ static bool has_one_call(void *arg)
 {
 	const struct node_fixture *r = arg;
 
-	return r->node->ncalls == 1;
+	return r->node->nstreams == 1;
 }
 
 /* Both streams end; what the stuck thread has stays until it comes back. */

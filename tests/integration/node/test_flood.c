@@ -182,7 +182,7 @@ static void what_a_port_drops_at_its_end_is_counted(void **state)
 	fixture_open(&r, &(struct fixture_options){ .workers = 1 });
 	st = call(&r, "own", 1);
 	s = fixture_sender(&r, st, NB);
-	node_stream_stop(st, NODE_END_STOPPED, NULL);
+	node_call_stop(node_stream_call(st), NODE_END_STOPPED, NULL);
 	/* its socket is there until this thread looks at events */
 	for (unsigned i = 0; i < 5000; i++)
 		fixture_send(&s, silence, NB);

@@ -173,7 +173,8 @@ static void own_ports_are_dealt_out_evenly(void **state)
 	/* all that one has end; the next calls are its */
 	for (unsigned i = 0; i < CALLS; i++)
 		if (settings(i)->receiver == 1)
-			node_stream_stop(load.call[i], NODE_END_STOPPED, NULL);
+			node_call_stop(node_stream_call(load.call[i]),
+				       NODE_END_STOPPED, NULL);
 	assert_int_equal(figure(&r, 1, "calls"), 0);
 	for (unsigned i = 0; i < CALLS / RECEIVERS; i++) {
 		struct node_stream *st = fixture_call(

@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "json_text.h"
 #include "protocol/field_json.h"
 #include "protocol/tables/endpoint_fields.h"
 #include "node_fixture.h"
@@ -21,21 +22,12 @@ enum { PACKETS = 12 };
 static int start(struct node_fixture *r, const char *json, struct node_call **c,
 		 struct cr_err *e)
 {
-	struct node_cost_wait lacks;
+	json_t *params = json_text(json);
 	struct call_spec spec;
-	char text[512];
-	json_t *params;
-	int err;
+	int err = call_params(&spec, params, e);
 
-	(void)snprintf(text, sizeof(text), "%s", json);
-	for (char *p = text; (p = strchr(p, '\'')); p++)
-		*p = '"';
-	params = json_loads(text, 0, NULL);
-	assert_non_null(params);
-	err = call_params(&spec, params, e);
-	while (!err &&
-	       (err = node_call_start(r->node, &spec, &lacks, c, e)) == -EAGAIN)
-		err = fixture_know(r, &lacks, e);
+	if (!err)
+		err = fixture_start(r, &spec, c, e);
 	json_decref(params);
 	return err;
 }
@@ -151,7 +143,7 @@ static bool has_no_calls(void *arg)
 {
 	const struct node_fixture *r = arg;
 
-	return !r->node->ncalls && RB_EMPTY(&r->node->node_calls);
+	return !r->node->nstreams && RB_EMPTY(&r->node->calls);
 }
 
 static void end(struct node_fixture *r, struct node_call *c)
