@@ -8,28 +8,39 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Whose memory it is; behind it is layout(). */
-static const char STATE_MAGIC[16] = "codec-runner 02";
+#include "base/random.h"
 
-enum { STATE_SLOTS = 32768, STATE_HEAD = 4096, STATE_GROWTH = 64 };
+/* Whose memory it is; behind it is layout(). */
+static const char STATE_MAGIC[16] = "codec-runner 03";
+
+enum { STATE_HEAD = 4096, STATE_GROWTH = 64 };
 
 struct state_memory {
 	int fd;
 	unsigned char *at;
-	unsigned n;			   /* slots that the file has */
+	atomic_uint n; /* slots that the file has: control's; release, pairs
+			* with state_slot_seen() */
 	atomic_uchar holders[STATE_SLOTS]; /* 0: it is free */
 	unsigned next;			   /* where to look for a free one */
 };
 
 #define MAP_BYTES (STATE_HEAD + (size_t)STATE_SLOTS * sizeof(struct state_slot))
 
-static struct state_slot *slot_of(struct state_memory *m, unsigned i)
+/* Of those behind the magic: 0: layout(), 1: the run. */
+static uint64_t *word_at(const struct state_memory *m, unsigned i)
+{
+	return (void *)(m->at + sizeof(STATE_MAGIC) + i * sizeof(uint64_t));
+}
+
+static struct state_slot *slot_of(const struct state_memory *m, unsigned i)
 {
 	return (void *)(m->at + STATE_HEAD + i * sizeof(struct state_slot));
 }
@@ -89,56 +100,161 @@ void state_put_heard(struct state_stream *s, const struct state_heard *heard)
 
 /* --- text --- */
 
-static uint64_t check_text(uint64_t generation, const char *text, size_t bytes)
+/* The words of a text; the last one is filled up with zeros. */
+static unsigned text_words(uint64_t bytes)
 {
+	return (unsigned)((bytes + 7) / 8);
+}
+
+/* The generation of @h, and its text into @out[STATE_TEXT_MAX + 1]; 0: it
+ * fails. */
+static uint64_t read_half(const struct state_half *h, char *out)
+{
+	uint64_t generation = h->generation, bytes = h->bytes, word;
 	uint64_t check = state_mix(state_mix(STATE_SEED, generation), bytes);
 
-	for (size_t i = 0; i < bytes; i++)
-		check = state_mix(check, (unsigned char)text[i]);
-	return check;
-}
-
-static bool text_checks(const struct state_half *h)
-{
-	return h->generation && h->bytes <= STATE_TEXT_MAX &&
-	       h->check == check_text(h->generation, h->text, h->bytes);
-}
-
-static const struct state_half *newer_text(const struct state_slot *slot)
-{
-	const struct state_half *a = &slot->half[0], *b = &slot->half[1];
-	bool first = text_checks(a), second = text_checks(b);
-
-	if (first && second)
-		return a->generation > b->generation ? a : b;
-	return first ? a : second ? b : NULL;
+	if (!generation || bytes > STATE_TEXT_MAX)
+		return 0;
+	for (unsigned i = 0; i < text_words(bytes); i++) {
+		word = atomic_load_explicit(&h->word[i], memory_order_relaxed);
+		check = state_mix(check, word);
+		memcpy(out + 8 * i, &word, 8);
+	}
+	out[bytes] = '\0';
+	return check == h->check ? generation : 0;
 }
 
 int state_put_text(struct state_slot *slot, const char *text, size_t bytes)
 {
-	const struct state_half *now = newer_text(slot);
-	struct state_half *to = &slot->half[now == &slot->half[0]];
-	uint64_t next = now ? now->generation + 1 : 1;
+	struct state_half *half = slot->half, *to;
+	char was[STATE_TEXT_MAX + 8];
+	uint64_t first = read_half(&half[0], was),
+		 second = read_half(&half[1], was);
+	uint64_t next = 1 + (first > second ? first : second), word;
+	uint64_t check = state_mix(state_mix(STATE_SEED, next), bytes);
 
 	if (bytes > STATE_TEXT_MAX)
 		return -EMSGSIZE;
+	to = &half[first > second];
 	/* release: what was killed on the way leaves the other half */
 	atomic_store_explicit(&to->generation, 0, memory_order_seq_cst);
 	to->bytes = bytes;
-	memcpy(to->text, text, bytes);
-	to->check = check_text(next, text, bytes);
+	for (unsigned i = 0; i < text_words(bytes); i++) {
+		size_t left = bytes - 8 * (size_t)i;
+
+		word = 0;
+		memcpy(&word, text + 8 * (size_t)i, left < 8 ? left : 8);
+		check = state_mix(check, word);
+		atomic_store_explicit(&to->word[i], word, memory_order_relaxed);
+	}
+	to->check = check;
 	atomic_store_explicit(&to->generation, next, memory_order_release);
 	return 0;
 }
 
 bool state_get_text(const struct state_slot *slot, char *out)
 {
-	const struct state_half *h = newer_text(slot);
+	char other[STATE_TEXT_MAX + 8], text[STATE_TEXT_MAX + 8];
+	uint64_t first = read_half(&slot->half[0], text),
+		 second = read_half(&slot->half[1], other);
 
-	if (!h)
+	if (first || second)
+		memcpy(out, first > second ? text : other, STATE_TEXT_MAX + 1);
+	return first || second;
+}
+
+/* --- for another machine --- */
+
+struct state_version state_version(const struct state_slot *slot)
+{
+	const struct state_half *h = &slot->half[slot->half[1].generation >
+						 slot->half[0].generation];
+	struct state_version v = { 0 };
+
+	/* a slot that is another call's by now has another check */
+	if (h->generation)
+		v.text = h->check ^ h->generation;
+	for (unsigned i = 0; i < 4; i++) {
+		const struct state_stream *s = &slot->stream[i / 2];
+
+		v.records += s->sent[i % 2].generation;
+		v.records += s->heard[i % 2].generation << 32;
+	}
+	return v;
+}
+
+/* Of the text: which records there are, the records, a check. In this order, in
+ * hexadecimal digits. */
+struct records {
+	uint64_t has;
+	struct {
+		struct state_sent sent;
+		struct state_heard heard;
+	} stream[2];
+	uint64_t check;
+};
+
+enum { RECORDS_WORDS = sizeof(struct records) / 8 };
+_Static_assert(16 * RECORDS_WORDS + 1 <= STATE_RECORDS_TEXT,
+	       "the text has room for all words");
+
+static uint64_t check_records(const uint64_t word[RECORDS_WORDS])
+{
+	uint64_t check = STATE_SEED;
+
+	for (unsigned i = 0; i < RECORDS_WORDS - 1; i++)
+		check = state_mix(check, word[i]);
+	return check;
+}
+
+void state_records_write(const struct state_slot *slot, cr_ns shift,
+			 char out[STATE_RECORDS_TEXT])
+{
+	struct records r = { 0 };
+	uint64_t word[RECORDS_WORDS];
+
+	for (unsigned i = 0; i < 2; i++) {
+		struct state_sent *sent = &r.stream[i].sent;
+
+		if (state_get_sent(&slot->stream[i], sent) && sent->at) {
+			sent->at += shift;
+			r.has |= 1u << 2 * i;
+		}
+		if (state_get_heard(&slot->stream[i], &r.stream[i].heard))
+			r.has |= 2u << 2 * i;
+	}
+	memcpy(word, &r, sizeof(r));
+	word[RECORDS_WORDS - 1] = check_records(word);
+	for (unsigned i = 0; i < RECORDS_WORDS; i++)
+		(void)snprintf(out + 16 * (size_t)i, 17, "%016" PRIx64,
+			       word[i]);
+}
+
+bool state_records_read(struct state_slot *slot, const char *text, cr_ns shift)
+{
+	struct records r;
+	uint64_t word[RECORDS_WORDS];
+
+	if (strlen(text) != 16 * RECORDS_WORDS ||
+	    strspn(text, "0123456789abcdef") != 16 * RECORDS_WORDS)
 		return false;
-	memcpy(out, h->text, h->bytes);
-	out[h->bytes] = '\0';
+	for (unsigned i = 0; i < RECORDS_WORDS; i++) {
+		char one[17];
+
+		(void)snprintf(one, sizeof(one), "%s", text + 16 * (size_t)i);
+		word[i] = strtoull(one, NULL, 16);
+	}
+	if (word[RECORDS_WORDS - 1] != check_records(word))
+		return false;
+	memcpy(&r, word, sizeof(r));
+	for (unsigned i = 0; i < 2; i++) {
+		if (r.has & 1u << 2 * i) {
+			r.stream[i].sent.at += shift;
+			state_put_sent(&slot->stream[i], &r.stream[i].sent);
+		}
+		if (r.has & 2u << 2 * i)
+			state_put_heard(&slot->stream[i], &r.stream[i].heard);
+	}
 	return true;
 }
 
@@ -152,7 +268,11 @@ static uint64_t layout(void)
 		STREAM_COUNTERS(COUNTER_NAME) LEARN_COUNTERS(COUNTER_NAME);
 #undef COUNTER_NAME
 
-	return check_text(sizeof(struct state_slot), names, sizeof(names));
+	uint64_t check = state_mix(STATE_SEED, sizeof(struct state_slot));
+
+	for (size_t i = 0; i < sizeof(names); i++)
+		check = state_mix(check, (unsigned char)names[i]);
+	return check;
 }
 
 static struct state_memory *map_memory(int fd, unsigned n, struct cr_err *e)
@@ -169,7 +289,7 @@ static struct state_memory *map_memory(int fd, unsigned n, struct cr_err *e)
 		return NULL;
 	}
 	m->fd = fd;
-	m->n = n;
+	atomic_init(&m->n, n);
 	return m;
 }
 
@@ -188,7 +308,8 @@ struct state_memory *state_memory_new(struct cr_err *e)
 	m = map_memory(fd, 0, e);
 	if (m) {
 		memcpy(m->at, STATE_MAGIC, sizeof(STATE_MAGIC));
-		*(uint64_t *)(void *)(m->at + sizeof(STATE_MAGIC)) = layout();
+		*word_at(m, 0) = layout();
+		random_fill(word_at(m, 1), sizeof(uint64_t));
 	}
 	return m;
 }
@@ -208,9 +329,8 @@ struct state_memory *state_memory_adopt(int fd, struct cr_err *e)
 	}
 	bytes = (size_t)st.st_size - STATE_HEAD;
 	m = map_memory(fd, (unsigned)(bytes / sizeof(struct state_slot)), e);
-	if (!m ||
-	    (!memcmp(m->at, STATE_MAGIC, sizeof(STATE_MAGIC)) &&
-	     *(uint64_t *)(void *)(m->at + sizeof(STATE_MAGIC)) == layout()))
+	if (!m || (!memcmp(m->at, STATE_MAGIC, sizeof(STATE_MAGIC)) &&
+		   *word_at(m, 0) == layout()))
 		return m;
 	(void)cr_fail(e, -EINVAL,
 		      "the state of calls is of another version of "
@@ -233,6 +353,11 @@ int state_memory_fd(const struct state_memory *m)
 	return m->fd;
 }
 
+uint64_t state_memory_run(const struct state_memory *m)
+{
+	return *word_at(m, 1);
+}
+
 static atomic_uchar *holders_of(struct state_memory *m, const void *at)
 {
 	return &m->holders[(size_t)((const unsigned char *)at - m->at -
@@ -244,19 +369,21 @@ static atomic_uchar *holders_of(struct state_memory *m, const void *at)
 static struct state_slot *hold_free(struct state_memory *m, unsigned at)
 {
 	struct state_slot *slot = slot_of(m, at);
+	_Atomic uint64_t *word = (void *)slot;
 
 	m->next = at + 1;
-	memset((void *)slot, 0, sizeof(*slot));
+	for (size_t i = 0; i < sizeof(*slot) / sizeof(*word); i++)
+		atomic_store_explicit(&word[i], 0, memory_order_relaxed);
 	atomic_store_explicit(&m->holders[at], 1, memory_order_relaxed);
 	return slot;
 }
 
 struct state_slot *state_slot_take(struct state_memory *m)
 {
-	unsigned more = m->n + STATE_GROWTH;
+	const unsigned n = m->n, more = n + STATE_GROWTH;
 
-	for (unsigned i = 0; i < m->n; i++) {
-		unsigned at = (m->next + i) % m->n;
+	for (unsigned i = 0; i < n; i++) {
+		unsigned at = (m->next + i) % n;
 
 		/* acquire, pairs with state_slot_give() */
 		if (!atomic_load_explicit(&m->holders[at],
@@ -267,7 +394,7 @@ struct state_slot *state_slot_take(struct state_memory *m)
 	    ftruncate(m->fd,
 		      (off_t)(STATE_HEAD + more * sizeof(struct state_slot))))
 		return NULL;
-	m->n = more;
+	atomic_store_explicit(&m->n, more, memory_order_release);
 	return hold_free(m, more - STATE_GROWTH);
 }
 
@@ -298,4 +425,13 @@ struct state_slot *state_slot_at(struct state_memory *m, unsigned i)
 		return NULL;
 	atomic_store_explicit(&m->holders[i], 1, memory_order_relaxed);
 	return slot_of(m, i);
+}
+
+const struct state_slot *state_slot_seen(const struct state_memory *m,
+					 unsigned i)
+{
+	/* acquire, pairs with state_slot_take() */
+	return i < atomic_load_explicit(&m->n, memory_order_acquire)
+		       ? slot_of(m, i)
+		       : NULL;
 }

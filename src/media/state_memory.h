@@ -20,8 +20,9 @@
  * never written. Counts have no checksum: they are where the threads count, a
  * copy of none. Any value of theirs is one that may be.
  *
- * Text: control. Records and counts: one thread each. Reading records: while
- * nobody writes.
+ * Text: control. Records and counts: one thread each. Reading the text and
+ * records: any thread; what is being written meanwhile is read as it was
+ * before, or not at all.
  */
 #ifndef MEDIA_STATE_MEMORY_H
 #define MEDIA_STATE_MEMORY_H
@@ -33,11 +34,15 @@
 
 #include "base/cache.h"
 #include "cr/error.h"
+#include "cr/time.h"
 #include "media/counters.h"
 #include "observe/histogram.h"
 #include "rtp/learn.h"
 #include "rtp/rtcp_session.h"
 #include "rtp/rtp.h"
+
+/** The most slots. */
+enum { STATE_SLOTS = 32768 };
 
 /** The longest text of a slot, octets. */
 #define STATE_TEXT_MAX 7936u
@@ -122,9 +127,8 @@ struct state_stream {
 };
 
 struct state_half {
-	_Atomic uint64_t generation, check;
-	uint64_t bytes;
-	char text[STATE_TEXT_MAX];
+	_Atomic uint64_t generation, check, bytes;
+	_Atomic uint64_t word[STATE_TEXT_MAX / 8];
 };
 
 struct state_slot {
@@ -195,6 +199,27 @@ int state_put_text(struct state_slot *slot, const char *text, size_t bytes);
  */
 bool state_get_text(const struct state_slot *slot, char *out);
 
+/* --- for another machine --- */
+
+/** What tells whether a slot has changed: of its text, 0: it has none; and of
+ * its records. */
+struct state_version {
+	uint64_t text, records;
+};
+
+struct state_version state_version(const struct state_slot *slot);
+
+/** The records of a slot as a text, with the NUL: its length is always the
+ * same. */
+#define STATE_RECORDS_TEXT 353u
+
+/** Write the records of @slot that check, with @shift added to their times. */
+void state_records_write(const struct state_slot *slot, cr_ns shift,
+			 char out[STATE_RECORDS_TEXT]);
+/** Read them back into @slot, which nobody writes to, with @shift added. False:
+ * @text is something else, and nothing is read. */
+bool state_records_read(struct state_slot *slot, const char *text, cr_ns shift);
+
 /* --- the memory --- */
 
 struct state_memory;
@@ -207,6 +232,9 @@ struct state_memory *state_memory_adopt(int fd, struct cr_err *e);
 /** NULL is fine. */
 void state_memory_free(struct state_memory *m);
 int state_memory_fd(const struct state_memory *m);
+/** A random number of the process that began it, and of those that adopted it.
+ */
+uint64_t state_memory_run(const struct state_memory *m);
 
 /** A free slot, empty, with one holder; NULL: no memory, or STATE_SLOTS are in
  * use. */
@@ -222,5 +250,8 @@ void state_slot_give(struct state_memory *m, const void *at);
 
 /** Slot @i, whatever is in it, with one holder then; NULL: there are fewer. */
 struct state_slot *state_slot_at(struct state_memory *m, unsigned i);
+/** The same, to read only: it stays free if it is. Any thread. */
+const struct state_slot *state_slot_seen(const struct state_memory *m,
+					 unsigned i);
 
 #endif

@@ -735,6 +735,7 @@ int node_open(struct node **out, const struct node_config *cfg,
 	n->cfg = *cfg;
 	if (!n->cfg.receivers)
 		n->cfg.receivers = 1;
+	n->last_id = n->last_endpoint = cfg->first_id;
 	n->started = clock_now();
 	n->started_utc = clock_read(CLOCK_REALTIME);
 	thread_lock_init(&n->gone_lock);

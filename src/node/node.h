@@ -34,10 +34,12 @@ enum node_end {
 	NODE_END_DRAINED, /**< the node stopped                        */
 	NODE_END_HUNG,	  /**< its worker does not come back from it   */
 	NODE_END_SILENT,  /**< no packet came for too long             */
-	NODE_END_CRASHED  /**< the process died in it, twice           */
+	NODE_END_CRASHED, /**< the process died in it, twice           */
+	NODE_END_MOVED	  /**< another node goes on with it            */
 };
 #define NODE_END_NAMES                                                         \
-	"stopped", "lost", "bye", "drained", "hung", "silent", "crashed", NULL
+	"stopped", "lost", "bye", "drained", "hung", "silent", "crashed",      \
+		"moved", NULL
 
 const char *node_end_name(enum node_end why);
 
@@ -112,6 +114,9 @@ struct node_config {
 	 * of calls, which is there if it holds anything; or NULL. Borrowed. */
 	struct notify *store;
 	struct state_memory *state;
+	/** Where the numbers of calls, streams and endpoints begin: nodes that
+	 * take over from each other have others. */
+	uint32_t first_id;
 	/** @st is over: the last thread has let go of it and it is freed when
 	 * this returns, or it is hung. Once for each stream. */
 	void (*ended)(void *arg, struct node_stream *st);

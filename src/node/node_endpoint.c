@@ -536,7 +536,7 @@ static int check_endpoint(struct node *n, struct endpoint_spec *r,
 	if (!err)
 		err = check_endpoint_codecs(r, names->path, e);
 	if (!err)
-		err = interfaces_choose(&n->interfaces, &request, at, e);
+		err = node_choose_interface(n, &request, at, e);
 	r->interface = NULL; /* its text is borrowed, and its work is done */
 	return err ? err
 		   : check_places(n, &(*at)->cfg, &r->address, &r->rtcp_address,

@@ -125,11 +125,12 @@ int64_t node_load_of(const struct stream_cfg *cfg)
 
 int node_admit_measured(struct node *n, int64_t need, struct cr_verdict *v)
 {
+	const bool ran = n->restoring && n->restoring->how != RESTORE_MOVED;
 	struct live_load load;
 	int64_t now = costs_load_ppm(n->costs);
 
 	live_load(n->live, &load);
-	if (!n->cfg.admission || n->restoring || need <= 0 ||
+	if (!n->cfg.admission || ran || need <= 0 ||
 	    now + need <= load.bound_ppm)
 		return 0;
 	*v = (struct cr_verdict){ .need_ppm = need,
@@ -602,8 +603,9 @@ int node_stream_refuse_early(struct node *n, const struct stream_cfg *cfg,
 			      "ssrc: %" PRIu32 " is another call's; leave it "
 			      "out and one is chosen",
 			      cfg->ssrc_in);
-	if (!err && own)
-		err = interfaces_choose(&n->interfaces, &request, at, e);
+	if (!err)
+		err = own ? node_choose_interface(n, &request, at, e)
+			  : node_restore_at_shared(n, e);
 	return err ? err
 		   : interface_may_send(*at ? &(*at)->cfg : &shared,
 					n->cfg.send_to, &cfg->to, 2,

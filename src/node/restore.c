@@ -47,9 +47,13 @@ struct state_slot *node_take_slot(struct node *n)
 static void stream_past(const struct node_stream *st, struct stream_past *out)
 {
 	const struct stream_cfg *cfg = node_stream_settings(st);
+	const struct node_endpoint *in = st->call->endpoint[st->number];
+	socklen_t len = sizeof(out->at);
 
 	*out = (struct stream_past){ .ssrc_in = cfg->ssrc_in,
 				     .ssrc_out = cfg->ssrc_out };
+	(void)getsockname(in ? in->ports.rtp : st->node->fd[0],
+			  (struct sockaddr *)&out->at, &len);
 	if (cfg->in_endpoint)
 		out->terms = atomic_load_explicit(&cfg->in_endpoint->version,
 						  memory_order_relaxed);
@@ -69,6 +73,12 @@ void node_call_past(const struct node_call *c, struct call_past *out)
 	};
 	for (unsigned i = 0; i < c->nstreams; i++)
 		stream_past(c->stream[i], &out->stream[i]);
+}
+
+void node_call_records(const struct node_call *c, cr_ns shift,
+		       char out[STATE_RECORDS_TEXT])
+{
+	state_records_write(c->slot, shift, out);
 }
 
 bool node_call_kept(const struct node_call *c, char *out)
@@ -133,8 +143,19 @@ static bool read_heard(const struct node *n, unsigned i,
 	return from->ss_family == AF_INET || from->ss_family == AF_INET6;
 }
 
+/* What was sent after the record was copied is not known: packets of 10 ms at
+ * most, and of no more than a receiver takes for a gap (RFC 3550, A.1). */
+static unsigned seq_jump(cr_ns sent_at)
+{
+	enum { DROPOUT_MOST = 2500 };
+	const cr_ns n = 1 + (clock_now() - sent_at) / (10 * CR_MS);
+
+	return (unsigned)cr_ns_min(cr_ns_max(n, 1), DROPOUT_MOST);
+}
+
 void node_keep_stream(const struct node_stream *st)
 {
+	const struct call_past *past = st->node->restoring;
 	struct transcoder *c = node_stream_transcoder(st);
 	struct state_slot *slot = st->call->slot;
 	struct stream *s = st->stream;
@@ -146,10 +167,13 @@ void node_keep_stream(const struct node_stream *st)
 		return;
 	s->out.state = &slot->stream[st->number];
 	s->account = &slot->stream[st->number].account;
-	if (!st->node->restoring)
+	if (!past)
 		return;
-	if (state_get_sent(s->out.state, &was) && was.at)
+	if (state_get_sent(s->out.state, &was) && was.at) {
+		if (past->how != RESTORE_HELD && c && c->buffers)
+			was.seq = (uint16_t)(was.seq + seq_jump(was.at));
 		stream_resume(s, &was);
+	}
 	if (!s->cfg.in_endpoint &&
 	    read_heard(st->node, st->number, &from, &heard)) {
 		c->source = from;
@@ -170,7 +194,42 @@ bool node_restore_next(struct node *n, unsigned *at, struct state_slot **slot,
 	return false;
 }
 
-void node_restore_as(struct node *n, struct call_past *past)
+struct state_slot *node_foreign_slot(struct node *n, const char *records,
+				     cr_ns shift)
+{
+	struct state_slot *slot =
+		n->cfg.state ? state_slot_take(n->cfg.state) : NULL;
+
+	/* without them it goes on as it begins */
+	if (slot && records)
+		(void)state_records_read(slot, records, shift);
+	return slot;
+}
+
+/* Of a call that another machine had. */
+static int check_ids(struct node *n, const struct call_past *past,
+		     struct cr_err *e)
+{
+	const uint32_t streams = past->stream[1].at.ss_family ? 2 : 1;
+
+	for (uint32_t i = 0; i < streams; i++) {
+		const struct node_stream *st =
+			node_stream_after(n, past->id + i - 1);
+
+		if (st && st->id == past->id + i)
+			return cr_fail(e, -EEXIST,
+				       "its id %" PRIu32 " is in use here",
+				       st->id);
+		if (past->endpoint && node_endpoint_find(n, past->endpoint + i))
+			return cr_fail(e, -EEXIST,
+				       "the id %" PRIu32
+				       " of its endpoint is in use here",
+				       past->endpoint + i);
+	}
+	return 0;
+}
+
+int node_restore_as(struct node *n, struct call_past *past, struct cr_err *e)
 {
 	const cr_ns now = clock_read(CLOCK_REALTIME);
 	bool worked = false;
@@ -178,6 +237,10 @@ void node_restore_as(struct node *n, struct call_past *past)
 	n->restoring = past;
 	past->last_id = n->last_id;
 	past->last_endpoint = n->last_endpoint;
+	if (past->how == RESTORE_MOVED)
+		return 0;
+	if (past->how == RESTORE_TAKEN && check_ids(n, past, e))
+		return -EEXIST;
 	n->last_id = past->id - 1;
 	n->last_endpoint = past->endpoint ? past->endpoint - 1 : 0;
 	for (unsigned i = 0; i < 2; i++) {
@@ -185,11 +248,12 @@ void node_restore_as(struct node *n, struct call_past *past)
 		past->slot->stream[i].working = 0;
 	}
 	if (!worked)
-		return;
+		return 0;
 	if (now - past->crashed_utc > CRASH_MEMORY)
 		past->crashes = 0;
 	past->crashes++;
 	past->crashed_utc = now;
+	return 0;
 }
 
 static uint32_t larger(uint32_t a, uint32_t b)
@@ -200,9 +264,16 @@ static uint32_t larger(uint32_t a, uint32_t b)
 void node_restored(struct node *n, const struct call_past *past,
 		   struct node_call *c)
 {
+	if (n->restoring && past->how == RESTORE_HELD) {
+		n->last_id = larger(n->last_id, past->last_id);
+		n->last_endpoint =
+			larger(n->last_endpoint, past->last_endpoint);
+	} else if (n->restoring && past->how == RESTORE_TAKEN) {
+		/* ours go on as they did */
+		n->last_id = past->last_id;
+		n->last_endpoint = past->last_endpoint;
+	}
 	n->restoring = NULL;
-	n->last_id = larger(n->last_id, past->last_id);
-	n->last_endpoint = larger(n->last_endpoint, past->last_endpoint);
 	if (!c) {
 		release_sockets(n, past->id);
 		state_slot_end(past->slot);
@@ -213,9 +284,50 @@ void node_restored(struct node *n, const struct call_past *past,
 	}
 }
 
-int node_restore_ports(struct node_endpoint *ep, bool rtcp, struct cr_err *e)
+int node_choose_interface(struct node *n,
+			  const struct interface_request *request,
+			  struct interface **at, struct cr_err *e)
 {
-	const unsigned i = ep->node->restoring->ends++;
+	const struct call_past *past = n->restoring;
+	const struct sockaddr_storage *was;
+	char text[64];
+
+	if (!past || past->how != RESTORE_TAKEN)
+		return interfaces_choose(&n->interfaces, request, at, e);
+	was = &past->stream[past->ends].at;
+	for (unsigned i = 0; i < n->interfaces.n; i++) {
+		if (!address_same_host(&n->interfaces.one[i].cfg.local, was))
+			continue;
+		*at = &n->interfaces.one[i];
+		return 0;
+	}
+	return cr_fail(e, -EADDRNOTAVAIL,
+		       "no --interface of this node has its address %s",
+		       address_host_text(was, text, sizeof(text)));
+}
+
+int node_restore_at_shared(const struct node *n, struct cr_err *e)
+{
+	struct sockaddr_storage at = { .ss_family = AF_UNSPEC };
+	socklen_t len = sizeof(at);
+	char was[64], is[64];
+
+	if (!n->restoring || n->restoring->how != RESTORE_TAKEN)
+		return 0;
+	(void)getsockname(n->fd[0], (struct sockaddr *)&at, &len);
+	if (address_equal(&at, &n->restoring->stream[0].at))
+		return 0;
+	return cr_fail(
+		e, -EADDRNOTAVAIL,
+		"its party sends to %s, and --rtp of this node is %s",
+		address_text(&n->restoring->stream[0].at, was, sizeof(was)),
+		address_text(&at, is, sizeof(is)));
+}
+
+/* The sockets that were held for end number @i. */
+static int take_held_ports(struct node_endpoint *ep, unsigned i, bool rtcp,
+			   struct cr_err *e)
+{
 	struct node *n = ep->node;
 	struct sockaddr_storage at = { .ss_family = AF_UNSPEC };
 	socklen_t len = sizeof(at);
@@ -238,6 +350,21 @@ int node_restore_ports(struct node_endpoint *ep, bool rtcp, struct cr_err *e)
 	while (had > 0)
 		(void)close(fd[--had]);
 	return cr_fail(e, -ENOENT, "its port was not held");
+}
+
+int node_restore_ports(struct node_endpoint *ep, bool rtcp, struct cr_err *e)
+{
+	const struct call_past *past = ep->node->restoring;
+	const unsigned i = ep->node->restoring->ends++;
+
+	if (past->how == RESTORE_HELD)
+		return take_held_ports(ep, i, rtcp, e);
+	if (past->how == RESTORE_MOVED)
+		return port_pair_open(ep->interface->ports, rtcp, &ep->ports,
+				      e);
+	return port_pair_open_at(ep->interface->ports,
+				 address_port(&past->stream[i].at), rtcp,
+				 &ep->ports, e);
 }
 
 /* Packets that the party is said to have sent, a while ago, until it leads. */

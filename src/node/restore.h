@@ -24,18 +24,29 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/socket.h>
 
 #include "cr/sched.h"
 #include "media/state_memory.h"
 
 struct endpoint;
+struct interface;
+struct interface_request;
 struct node;
 struct node_call;
 struct node_stream;
 struct node_endpoint;
 
+/** How a call goes on. */
+enum restore_how {
+	RESTORE_HELD,  /**< with the sockets that were held              */
+	RESTORE_TAKEN, /**< of a machine that died: at the same ports    */
+	RESTORE_MOVED  /**< of another node: at any ports, with new ids  */
+};
+
 /** A stream whose process has died. */
 struct stream_past {
+	struct sockaddr_storage at; /**< where its packets came in */
 	uint32_t ssrc_in, ssrc_out;
 	uint32_t terms;	 /**< how often those of its input had changed */
 	cr_ns mean, p99; /**< of its cost */
@@ -43,6 +54,7 @@ struct stream_past {
 
 /** A call whose process has died. */
 struct call_past {
+	enum restore_how how;
 	uint32_t id, endpoint; /**< the first ones; endpoint 0: no name */
 	cr_ns started_utc;
 	cr_ns node_utc;	   /**< of the process that has begun it */
@@ -63,6 +75,9 @@ bool node_keeps(const struct node *n);
 void node_call_past(const struct node_call *c, struct call_past *out);
 /** The text of @c, into @out[STATE_TEXT_MAX + 1]. False: it has none. */
 bool node_call_kept(const struct node_call *c, char *out);
+/** Its records, with @shift added to their times. It has a text. */
+void node_call_records(const struct node_call *c, cr_ns shift,
+		       char out[STATE_RECORDS_TEXT]);
 /** Keep it under @text. 0; -ENOENT: there is no slot; -EMSGSIZE; or as
  * store_put(). */
 int node_call_keep(struct node_call *c, const char *text, size_t bytes);
@@ -71,8 +86,13 @@ int node_call_keep(struct node_call *c, const char *text, size_t bytes);
  * @out[STATE_TEXT_MAX + 1], with its @slot. False: there are no more. */
 bool node_restore_next(struct node *n, unsigned *at, struct state_slot **slot,
 		       char *out);
-/** What is started next goes on with @past, its crash counted. */
-void node_restore_as(struct node *n, struct call_past *past);
+/** A slot for a call that comes from another machine, with its @records (NULL:
+ * none), whose times have @shift added; NULL: there is none. */
+struct state_slot *node_foreign_slot(struct node *n, const char *records,
+				     cr_ns shift);
+/** What is started next goes on with @past, its crash counted. 0; or -EEXIST
+ * with @e: one of its ids is in use; node_restored() follows anyway. */
+int node_restore_as(struct node *n, struct call_past *past, struct cr_err *e);
 /** @c has been restored, or (NULL) the call of @past could not be: its slot is
  * free. Ends it if the process has died in it twice. */
 void node_restored(struct node *n, const struct call_past *past,
@@ -85,8 +105,16 @@ struct state_slot *node_take_slot(struct node *n);
 /** The call is ending: nobody is to go on with it. */
 void node_call_forget(const struct node_call *c);
 
+/** As interfaces_choose(); or of a call that is being restored at the same
+ * ports, the one that has its address: -EADDRNOTAVAIL with @e: none has. */
+int node_choose_interface(struct node *n,
+			  const struct interface_request *request,
+			  struct interface **at, struct cr_err *e);
+/** May the call that is being restored be at the shared port? 0; or
+ * -EADDRNOTAVAIL with @e: its packets do not come there. */
+int node_restore_at_shared(const struct node *n, struct cr_err *e);
 /** The sockets of the next end of node->restoring, with @rtcp two, into
- * @ep->ports. 0; -ENOENT with @e. */
+ * @ep->ports. 0; -ENOENT, or as port_pair_open(), with @e. */
 int node_restore_ports(struct node_endpoint *ep, bool rtcp, struct cr_err *e);
 /** @endpoint, of the end whose ports were restored last, has heard before. */
 void node_restore_heard(const struct node *n, struct endpoint *endpoint);

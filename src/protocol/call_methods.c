@@ -6,6 +6,7 @@
 
 #include <inttypes.h>
 
+#include "base/clock.h"
 #include "node/call_check.h"
 #include "observe/log.h"
 #include "protocol/field_json.h"
@@ -237,18 +238,73 @@ json_t *method_call_change(void *arg, struct rpc_peer *peer,
 	return request_run(arg, peer, &a, err);
 }
 
-json_t *method_call_stop(void *arg, struct rpc_peer *peer, const json_t *params,
-			 struct rpc_error *err)
+static json_t *end_call(struct service *sv, const struct rpc_peer *peer,
+			const json_t *params, enum node_end why,
+			struct rpc_error *err)
 {
 	const struct node_who who = { NODE_BY_CLIENT, peer->address };
-	struct node_call *c = call_named(arg, params, err);
+	struct node_call *c = call_named(sv, params, err);
 	json_t *o;
 
 	if (!c)
 		return NULL;
 	o = call_json(c);
-	node_call_stop(c, NODE_END_STOPPED, &who);
+	node_call_stop(c, why, &who);
 	return o;
+}
+
+json_t *method_call_stop(void *arg, struct rpc_peer *peer, const json_t *params,
+			 struct rpc_error *err)
+{
+	return end_call(arg, peer, params, NODE_END_STOPPED, err);
+}
+
+/* --- from node to node --- */
+
+json_t *method_call_export(void *arg, struct rpc_peer *peer,
+			   const json_t *params, struct rpc_error *err)
+{
+	struct node_call *c = call_named(arg, params, err);
+	char text[STATE_TEXT_MAX + 1], records[STATE_RECORDS_TEXT];
+	const struct call_state state = { text, records };
+
+	(void)peer;
+	if (!c)
+		return NULL;
+	if (!node_call_kept(c, text)) {
+		(void)cr_fail(&err->why, 0,
+			      "no state is kept of this call: it was not "
+			      "started by call.start, or has endpoints that "
+			      "were opened by themselves, or the node has no "
+			      "--replicate and no supervisor");
+		return request_refuse(err, RPC_UNSUPPORTED);
+	}
+	node_call_records(c, -clock_now(), records);
+	return field_write(call_state_fields, &state);
+}
+
+json_t *method_call_take(void *arg, struct rpc_peer *peer, const json_t *params,
+			 struct rpc_error *err)
+{
+	struct service *sv = arg;
+	struct node_call *c = NULL;
+	struct call_state ask;
+	int ret;
+
+	(void)peer;
+	if (!request_read(call_state_fields, &ask, params, err) ||
+	    !request_begins(sv, err))
+		return NULL;
+	ret = take_call(sv->node,
+			&(struct replica_call){ ask.state, ask.records },
+			clock_now(), RESTORE_MOVED, &c, &err->why);
+	return ret ? request_refuse(err, request_code(ret)) : call_json(c);
+}
+
+json_t *method_call_moved(void *arg, struct rpc_peer *peer,
+			  const json_t *params, struct rpc_error *err)
+{
+	return end_call(arg, peer, params, NODE_END_MOVED, err);
 }
 
 json_t *method_call_query(void *arg, struct rpc_peer *peer,

@@ -24,6 +24,7 @@ FIELD_TABLE_DECLARE(stream_past, struct stream_past);
 FIELD_TABLE_DECLARE(call_past, struct call_past);
 
 const struct field stream_past_fields[] = {
+	{ ROW_ADDRESS(stream_past, "at", at) },
 	{ ROW_INT(stream_past, "ssrc_in", ssrc_in), .max = UINT32_MAX },
 	{ ROW_INT(stream_past, "ssrc_out", ssrc_out), .max = UINT32_MAX },
 	{ ROW_INT(stream_past, "terms", terms), .max = UINT32_MAX },
@@ -51,7 +52,7 @@ const struct field call_past_fields[] = {
 static void write_text(struct node_call *c, const struct call_past *past,
 		       const struct call_spec *spec)
 {
-	json_t *o = field_write(call_past_fields, past);
+	json_t *o = field_write_request(call_past_fields, past);
 	json_t *start = field_write_request(spec->port == CALL_PORT_EACH
 						    ? call_two_fields
 						    : call_one_fields,
@@ -157,25 +158,72 @@ void keep_call_change(struct node_call *c, const struct call_spec *ask)
 
 /* --- in a new process --- */
 
-/* The call of @text. 0, or -errno with @e. */
+/* The call of @text, into *@out. 0, or -errno with @e. */
 static int restore_text(struct node *n, const char *text,
-			struct call_past *past, struct cr_err *e)
+			struct call_past *past, struct node_call **out,
+			struct cr_err *e)
 {
 	struct node_call *c = NULL;
 	struct node_cost_wait lacks;
+	struct call_past now;
 	struct call_spec spec;
 	json_t *start = read_text(text, past, &spec, e);
 	int err = -EINVAL;
 
-	if (start) {
-		node_restore_as(n, past);
+	if (start)
+		err = node_restore_as(n, past, e);
+	if (!err)
 		err = node_call_start(n, &spec, &lacks, &c, e);
-	}
 	node_restored(n, past, err ? NULL : c);
-	if (!err) /* its endpoints, and how often it has crashed */
-		write_text(c, past, &spec);
+	if (!err) {
+		node_call_past(c, &now);
+		now.crashes = past->crashes;
+		now.crashed_utc = past->crashed_utc;
+		if (past->crashes < 2) /* else it ends */
+			write_text(c, &now, &spec);
+		*out = c;
+	}
 	json_decref(start);
 	return err;
+}
+
+int take_call(struct node *n, const struct replica_call *call, cr_ns shift,
+	      enum restore_how how, struct node_call **out, struct cr_err *e)
+{
+	struct call_past past = {
+		.how = how,
+		.slot = node_foreign_slot(n, call->records, shift),
+	};
+	int err;
+
+	if (!past.slot)
+		return cr_fail(e, -ENOTSUP,
+			       "this node has no room for the state of a call: "
+			       "it needs --replicate, --supervise or a service "
+			       "manager that holds descriptors");
+	err = restore_text(n, call->text ? call->text : "", &past, out, e);
+	if (err)
+		log_event(LOG_WARN, "call-not-taken", LOG_INT("call", past.id),
+			  LOG_STR("why", e->text));
+	return err;
+}
+
+unsigned take_calls(struct node *n, const struct replica *got,
+		    unsigned *dropped)
+{
+	unsigned taken = 0;
+
+	node_gather(n);
+	for (unsigned i = 0; i < got->n; i++) {
+		struct node_call *c;
+		struct cr_err e = { "" };
+
+		taken += !take_call(n, &got->call[i], got->shift, RESTORE_TAKEN,
+				    &c, &e);
+	}
+	node_notify(n);
+	*dropped = got->n - taken;
+	return taken;
 }
 
 void restore_calls(struct node *n)
@@ -186,9 +234,10 @@ void restore_calls(struct node *n)
 
 	while (node_restore_next(n, &at, &slot, text)) {
 		struct call_past past = { .slot = slot };
+		struct node_call *c;
 		struct cr_err e = { "" };
 
-		if (restore_text(n, text, &past, &e)) {
+		if (restore_text(n, text, &past, &c, &e)) {
 			log_event(LOG_WARN, "call-not-restored",
 				  LOG_INT("call", past.id),
 				  LOG_STR("why", e.text));

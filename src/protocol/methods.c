@@ -13,6 +13,7 @@
 #include "codecs/kernels/kernels.h"
 #include "observe/log.h"
 #include "protocol/field_json.h"
+#include "protocol/kept_calls.h"
 #include "protocol/key.h"
 #include "protocol/results.h"
 #include "protocol/tables/node_fields.h"
@@ -499,6 +500,71 @@ json_t *method_trace_stop(void *arg, struct rpc_peer *peer,
 }
 
 /* --- */
+
+/* A request to take over, and the reply that it waits for. */
+struct takeover {
+	struct service *service;
+	struct rpc_later *later;
+};
+
+static void on_replica(void *arg, const struct replica *got,
+		       const struct cr_err *why)
+{
+	struct takeover *t = arg;
+	struct service *sv = t->service;
+	struct rpc_error e = { .code = RPC_INTERNAL, .why = *why };
+	struct takeover_result result;
+	json_t *reply = NULL;
+
+	rpc_later_begin();
+	if (got) {
+		result = (struct takeover_result){ .node = got->node,
+						   .alive = got->alive };
+		result.calls = take_calls(sv->node, got, &result.dropped);
+		replicate_count(sv->cfg.replicate, result.calls,
+				result.dropped);
+		log_event(LOG_WARN, "taken-over", LOG_STR("node", got->node),
+			  LOG_INT("calls", result.calls),
+			  LOG_INT("dropped", result.dropped),
+			  LOG_WORD("alive", got->alive ? "yes" : "no"));
+		reply = field_write(takeover_result_fields, &result);
+	}
+	rpc_later_reply(t->later, reply, &e);
+	free(t);
+}
+
+json_t *method_takeover(void *arg, struct rpc_peer *peer, const json_t *params,
+			struct rpc_error *err)
+{
+	struct service *sv = arg;
+	struct replica_asker asker = { .done = on_replica };
+	struct rpc_error e = { .code = RPC_CONFLICT };
+	struct takeover_request ask;
+	struct takeover *t;
+
+	if (!request_read(takeover_fields, &ask, params, err) ||
+	    !request_begins(sv, err))
+		return NULL;
+	if (!sv->cfg.replicate) {
+		(void)cr_fail(&err->why, 0,
+			      "this node was started without --replicate");
+		return request_refuse(err, RPC_UNSUPPORTED);
+	}
+	t = malloc(sizeof(*t));
+	if (!t) {
+		(void)cr_fail(&err->why, 0, "out of memory");
+		return request_refuse(err, RPC_NO_CAPACITY);
+	}
+	*t = (struct takeover){ sv, rpc_later(peer, err) };
+	asker.arg = t;
+	if (t->later &&
+	    !replicate_take(sv->cfg.replicate, ask.node, &asker, &e.why))
+		return NULL;
+	if (t->later)
+		rpc_later_reply(t->later, NULL, &e);
+	free(t);
+	return NULL;
+}
 
 json_t *method_drain(void *arg, struct rpc_peer *peer, const json_t *params,
 		     struct rpc_error *err)

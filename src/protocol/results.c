@@ -180,6 +180,10 @@ void stats_collect(struct service *sv, struct stats_reported *to)
 		lines_stats(sv->cfg.records, &to->records);
 		result->records = &to->records;
 	}
+	if (sv->cfg.replicate) {
+		replicate_stats(sv->cfg.replicate, &to->replicate);
+		result->replicate = &to->replicate;
+	}
 	rpc_server_stats(sv->server, &result->control);
 	log_stats(&result->log);
 	result_capacity(sv->node, &result->capacity);

@@ -45,6 +45,7 @@ struct stats_reported {
 	struct stats_result result;
 	struct converter_counts conversions;
 	struct lines_stats records;
+	struct replicate_stats replicate;
 };
 
 /** The event base's thread. */

@@ -23,6 +23,7 @@
 #include "rpc/server.h"
 
 struct lines;
+struct replicate;
 struct service;
 
 /** The outcome of reading the file of options. */
@@ -52,6 +53,9 @@ struct service_config {
 	struct lines *records; /**< of calls; NULL: none. Borrowed */
 	cr_ns records_interim; /**< between two of one call; 0: at its end */
 	const struct config_state *config; /**< NULL: not told. Borrowed */
+	/** The copy of calls in a store (node/replicate.h); NULL: none.
+	 * Borrowed. */
+	struct replicate *replicate;
 	cr_ns peer_timeout; /**< a peer silent for longer is lost; 0: 40 s */
 	cr_ns grace;	    /**< time that calls outlive their association */
 	cr_ns drain_limit;  /**< time that calls may go on in a drain      */

@@ -368,6 +368,24 @@ static int open_free_pair(const struct port_pairs *p, struct port_pair *out,
 	return other < 0 ? other : 0;
 }
 
+int port_pair_open_at(struct port_pairs *p, unsigned port, bool rtcp,
+		      struct port_pair *out, struct cr_err *e)
+{
+	struct port_pair pair;
+	int err = open_pair(p, port, rtcp, &pair, e);
+
+	if (err)
+		return err;
+	if (!port_pair_adopt(p, &pair)) {
+		close_port_sockets(&pair);
+		return cr_fail(e, -EADDRINUSE,
+			       "port %u is not free, or not of --rtp-ports",
+			       port);
+	}
+	*out = pair;
+	return 0;
+}
+
 int port_pair_open(struct port_pairs *p, bool rtcp, struct port_pair *out,
 		   struct cr_err *e)
 {

@@ -112,6 +112,11 @@ void port_pairs_free(struct port_pairs *p);
 int port_pair_open(struct port_pairs *p, bool rtcp, struct port_pair *out,
 		   struct cr_err *e);
 
+/** The same at @port, which another machine had. -EADDRINUSE: it is not free,
+ * or not of the range. */
+int port_pair_open_at(struct port_pairs *p, unsigned port, bool rtcp,
+		      struct port_pair *out, struct cr_err *e);
+
 /** @pair, which another process has opened, is in use here from now on. False:
  * it is not of this range. */
 bool port_pair_adopt(struct port_pairs *p, const struct port_pair *pair);

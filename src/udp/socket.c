@@ -61,6 +61,13 @@ static void read_port_range(char *buf, size_t size)
 /* Options that must be set before bind(). */
 enum { SHARED = 1, V6ONLY = 2 };
 
+static bool foreign;
+
+void udp_socket_foreign(bool may)
+{
+	foreign = may;
+}
+
 static int open_socket_at(const struct sockaddr_storage *local, unsigned how,
 			  struct cr_err *e)
 {
@@ -80,6 +87,8 @@ static int open_socket_at(const struct sockaddr_storage *local, unsigned how,
 	if (how & V6ONLY && local->ss_family == AF_INET6)
 		(void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on,
 				 sizeof(on));
+	if (foreign) /* also of IPv6 */
+		(void)setsockopt(fd, IPPROTO_IP, IP_FREEBIND, &on, sizeof(on));
 	if (!bind(fd, (const struct sockaddr *)local, address_length(local)))
 		return fd;
 	err = errno;

@@ -18,6 +18,10 @@
  * no descriptor; -EADDRINUSE with port 0: no port. */
 int udp_socket(const struct sockaddr_storage *local, struct cr_err *e);
 
+/** Sockets that are opened from now on may have an address that this machine
+ * has not, yet (IP_FREEBIND). While there is one thread. */
+void udp_socket_foreign(bool may);
+
 /** The same, for an address that other sockets of this user have, which allow
  * it: see udp_socket_group(). */
 int udp_socket_shared(const struct sockaddr_storage *local, struct cr_err *e);

@@ -42,6 +42,7 @@
 #include "base/descriptors.h"
 #include "base/memory.h"
 #include "base/own_hosts.h"
+#include "base/random.h"
 #include "base/thread.h"
 #include "base/trust.h"
 #include "codecs/kernels/kernels.h"
@@ -49,6 +50,7 @@
 #include "media/state_memory.h"
 #include "ng/listener.h"
 #include "ng/ng_service.h"
+#include "node/replicate.h"
 #include "observe/line_file.h"
 #include "observe/log.h"
 #include "observe/notify.h"
@@ -56,6 +58,7 @@
 #include "protocol/service.h"
 #include "rpc/server.h"
 #include "sandbox/sandbox.h"
+#include "udp/socket.h"
 
 enum { EXIT_STUCK = 3 };
 
@@ -78,7 +81,8 @@ struct daemon {
 	/* the service manager; notify.fd -1: there is none */
 	struct notify notify;
 	struct event *tick, *store;
-	struct state_memory *state; /* of calls; NULL: nobody holds it */
+	struct state_memory *state;  /* of calls; NULL: nobody holds it */
+	struct replicate *replicate; /* or NULL */
 	cr_ns store_each; /* until what waits for the store is sent again */
 	cr_ns tick_each, status_at; /* between ticks; of the last STATUS= */
 	bool stopping;
@@ -265,7 +269,7 @@ static void open_state(struct daemon *d)
 	struct cr_err e = { "" };
 	int fd;
 
-	if (!store_on(&d->notify))
+	if (!store_on(&d->notify) && !d->opt.replicate)
 		return;
 	if (store_take(&d->notify, "state", &fd, 1) == 1) {
 		d->state = state_memory_adopt(fd, &e);
@@ -286,6 +290,34 @@ static void open_state(struct daemon *d)
 	}
 	d->opt.service.node.state = d->state;
 	d->opt.service.node.store = &d->notify;
+}
+
+/* Ids begin somewhere else in each process: a node that comes back has none
+ * that another one has taken. */
+static int open_replicate(struct daemon *d, struct cr_err *e)
+{
+	const struct replicate_config cfg = {
+		.base = d->base,
+		.url = d->opt.replicate,
+		.node = d->opt.service.node.name,
+		.other = d->opt.standby_of,
+		.state = d->state,
+		.interval = d->opt.replicate_interval,
+	};
+	int err;
+
+	if (!cfg.url)
+		return 0;
+	if (!cfg.state)
+		return cr_fail(e, -ENOMEM,
+			       "--replicate: there is no memory for the state "
+			       "of calls");
+	random_fill(&d->opt.service.node.first_id, sizeof(uint32_t));
+	d->opt.service.node.first_id >>= 1;
+	udp_socket_foreign(cfg.other != NULL);
+	err = replicate_open(&d->replicate, &cfg, e);
+	d->opt.service.replicate = d->replicate;
+	return err;
 }
 
 /* What nobody has taken belongs to calls that are no more. */
@@ -711,6 +743,8 @@ static int start_daemon(struct daemon *d, struct cr_err *e)
 	if (!err)
 		open_state(d);
 	if (!err)
+		err = open_replicate(d, e);
+	if (!err)
 		err = service_open(&d->service, &d->opt.service, &warn, e);
 	if (*warn.text)
 		log_event(LOG_WARN, "not-granted", LOG_STR("why", warn.text));
@@ -767,6 +801,7 @@ static void stop_daemon(struct daemon *d)
 		if (events[i])
 			event_free(events[i]);
 	own_hosts_close(d->here);
+	replicate_close(d->replicate);
 	state_memory_free(d->state);
 	notify_close(&d->notify);
 	if (d->base)

@@ -19,6 +19,7 @@
 #include "engine/core.h"
 #include "media/rx.h"
 #include "node/node.h"
+#include "node/replica_store.h"
 #include "observe/log.h"
 #include "transport/transport.h"
 #include "udp/socket.h"
@@ -101,6 +102,16 @@ static int read_node_name(const char *text, void *to, struct cr_err *e)
 		       "must be 1 to %u printable characters of ASCII, "
 		       "without blanks",
 		       RECORD_NODE_MAX - 1);
+}
+
+static int read_replicate(const char *text, void *to, struct cr_err *e)
+{
+	struct replica_url url;
+	int err = replica_url_parse(&url, text, e);
+
+	if (!err)
+		*(const char **)to = text;
+	return err;
 }
 
 /* --- the table --- */
@@ -426,6 +437,22 @@ static const struct field rows[] = {
 	    "not needed under systemd with FileDescriptorStoreMax=.",
 	    AT(supervise), .flags = FIELD_COMMAND_LINE),
 
+	OPT(FIELD_TEXT, "replicate", "URL",
+	    "Copy the calls to this store, from which another node takes them "
+	    "if this machine dies: redis://[USER:PASSWORD@]HOST[:PORT][/DB]"
+	    "[?name=NODE], Redis or Valkey, rediss:// with TLS (&ca=FILE). "
+	    "%XX stands for a character. NODE is this node's name there; "
+	    "default: --node-name. Nothing waits for the store.",
+	    READ(replicate, read_replicate)),
+	OPT(FIELD_TIME, "replicate-interval", NULL,
+	    "How often changes are copied.", AT(replicate_interval),
+	    .dflt = 100 * CR_MS, .min = 10 * CR_MS, .max = 10 * CR_SEC),
+	OPT(FIELD_TEXT, "standby-of", "NODE",
+	    "Take the calls of this node from the store of --replicate when "
+	    "codec-ctl takeover says so. Addresses of --rtp and --interface "
+	    "need not be this machine's before that.",
+	    READ(standby_of, read_node_name)),
+
 	OPT_HEADING("Conversions"),
 	OPT(FIELD_TEXT, "spool", "DIR",
 	    "Folder whose files clients may convert, with convert.start of the "
@@ -723,6 +750,10 @@ static void check_together(struct runner_options *o)
 			     "kernel:rr give those a priority");
 	n->memory_reserve <<= 20;
 	n->convert.max_bytes <<= 20;
+	if (o->standby_of && !o->replicate)
+		config_blame(&o->from, "standby-of", 0,
+			     "needs --replicate, the store where that node's "
+			     "calls are");
 	if (!n->name) {
 		if (gethostname(host, sizeof(host) - 1) || !*host)
 			(void)snprintf(host, sizeof(host), "localhost");

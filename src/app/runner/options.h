@@ -38,9 +38,11 @@ struct runner_options {
 	enum cr_kernels kernels;
 	int64_t log_format, log_level;
 	bool show_codecs, show_schedulers, json;
-	int64_t seconds;  /**< ns that --codecs may take */
-	const char *plan; /**< a mix of calls, or NULL */
-	bool supervise;	  /**< by --supervise, in the parent only */
+	int64_t seconds;		    /**< ns that --codecs may take */
+	const char *plan;		    /**< a mix of calls, or NULL */
+	const char *replicate, *standby_of; /**< NULL: none */
+	cr_ns replicate_interval;
+	bool supervise; /**< by --supervise, in the parent only */
 	bool check, dump, show_example, show_page;
 	struct networks acl;	/**< those of ng        */
 	struct send_to send_to; /**< the node's */

@@ -354,6 +354,16 @@ const struct field call_reference_fields[] = {
 	{ 0 },
 };
 
+const struct field call_state_fields[] = {
+	{ ROW_TEXT(call_state, "state", state), .required = "of which call?",
+	  .help = "the call: JSON, as a text" },
+	{ ROW_TEXT(call_state, "records", records),
+	  .required = "of its streams",
+	  .help = "the last packets and the parties of its streams; times are "
+		  "ages at the time of call.export" },
+	{ 0 },
+};
+
 const struct field stream_reference_fields[] = {
 	{ ROW_INT(stream_reference, "stream", stream), .min = 1,
 	  .max = UINT32_MAX, .required = "which stream?",

@@ -16,6 +16,11 @@ struct call_reference {
 	uint32_t call;
 };
 
+/** call.export, call.take: what goes from node to node. */
+struct call_state {
+	const char *state, *records;
+};
+
 /** stream.query: which one. */
 struct stream_reference {
 	uint32_t stream;
@@ -65,6 +70,7 @@ FIELD_TABLE_DECLARE(call_change_two, struct call_spec);
 FIELD_TABLE_DECLARE(call_change, struct call_spec);
 FIELD_TABLE_DECLARE(stream_change, struct call_spec);
 FIELD_TABLE_DECLARE(call_reference, struct call_reference);
+FIELD_TABLE_DECLARE(call_state, struct call_state);
 FIELD_TABLE_DECLARE(stream_reference, struct stream_reference);
 FIELD_TABLE_DECLARE(page, struct page_request);
 FIELD_TABLE_DECLARE(stream_top, struct stream_top_request);

@@ -25,6 +25,15 @@
 	  "change a running call: the terms of one stream, which is then "     \
 	  "admitted again, null sets the default; or a party's address, "      \
 	  "codecs, hold and so on. Other members stay unchanged")              \
+	X(call_export, "call.export", READS, call_reference, call_state,       \
+	  "return what another node needs to go on with a call, for "          \
+	  "call.take")                                                         \
+	X(call_take, "call.take", CHANGES, call_state, call_info,              \
+	  "go on with a call of another node, at ports and with ids of this "  \
+	  "one; returns the addresses to send packets to")                     \
+	X(call_moved, "call.moved", CHANGES, call_reference, call_info,        \
+	  "end a call that another node has taken, reason moved; returns the " \
+	  "counters of its streams")                                           \
 	X(call_query, "call.query", READS, call_reference, call_info,          \
 	  "return a call, its streams with their parameters and counters, "    \
 	  "and its parties")                                                   \
@@ -78,6 +87,11 @@
 	  "begin to write a trace file")                                       \
 	X(trace_stop, "trace.stop", CHANGES, nothing, trace_result,            \
 	  "stop the trace; the reply comes when the disk has its file")        \
+	X(takeover, "takeover", CHANGES, takeover, takeover_result,            \
+	  "go on with all calls of the node that this one is a standby of, "   \
+	  "at the same ports and with the same ids. The reply comes when "     \
+	  "they "                                                              \
+	  "run")                                                               \
 	X(drain, "drain", CHANGES, drain, drain_result,                        \
 	  "accept no new calls, and exit when the last one has ended; calls "  \
 	  "that last longer than the limit are ended")                         \

@@ -146,6 +146,23 @@ const struct field hello_result_fields[] = {
 	{ 0 },
 };
 
+const struct field takeover_fields[] = {
+	{ ROW_TEXT(takeover, "node", node), .without = "that of --standby-of",
+	  .help = "name of the node whose calls are to be taken" },
+	{ 0 },
+};
+
+const struct field takeover_result_fields[] = {
+	{ ROW_TEXT(takeover_result, "node", node), .help = "name of the node" },
+	{ ROW_INT(takeover_result, "calls", calls),
+	  .help = "number of its calls that run here now" },
+	{ ROW_INT(takeover_result, "dropped", dropped),
+	  .help = "number of those that could not be taken, see the log" },
+	{ ROW_BOOL(takeover_result, "alive", alive),
+	  .help = "it was still there less than 2 s before" },
+	{ 0 },
+};
+
 const struct field drain_result_fields[] = {
 	{ ROW_BOOL(drain_result, "draining", draining),
 	  .help = "the node accepts no new calls" },
@@ -783,6 +800,37 @@ const struct field config_state_fields[] = {
 	{ 0 },
 };
 
+const struct field replicate_stats_fields[] = {
+	{ ROW_BOOL(replicate_stats, "up", up),
+	  GAUGE("replica_up",
+		"1: the store of calls has answered the last time") },
+	{ ROW_BOOL(replicate_stats, "taken", taken),
+	  GAUGE("replica_taken", "1: another node has taken this one's calls, "
+				 "and nothing more is copied") },
+	{ ROW_BOOL(replicate_stats, "silent", silent),
+	  GAUGE("replica_other_silent",
+		"1: the node that this one is a standby of has not been heard "
+		"of for 2 s") },
+	{ ROW_INT(replicate_stats, "calls", calls),
+	  GAUGE("replica_calls", "Calls that the store has") },
+	{ ROW_INT(replicate_stats, "batches", batches),
+	  COUNTER("replica_batches_total", "Batches that the store has "
+					   "taken") },
+	{ ROW_INT(replicate_stats, "failures", failures),
+	  COUNTER("replica_failures_total",
+		  "Times that the store was away, slow, full or answered "
+		  "something else") },
+	{ ROW_INT(replicate_stats, "calls_taken", calls_taken),
+	  COUNTER("replica_calls_taken_total",
+		  "Calls that were taken from another node") },
+	{ ROW_INT(replicate_stats, "calls_dropped", calls_dropped),
+	  COUNTER("replica_calls_dropped_total",
+		  "Calls of another node that could not be taken") },
+	{ ROW_TEXT(replicate_stats, "why", why),
+	  .help = "why the store is not up, if it is not" },
+	{ 0 },
+};
+
 const struct field stats_fields[] = {
 	{ ROW_INLINE(stats, node, node_stats) },
 	{ ROW_BOOL(stats, "draining", draining),
@@ -795,6 +843,10 @@ const struct field stats_fields[] = {
 	  .help = "records of calls (--records); null if none are written" },
 	{ ROW_POINTER(stats, "config", config, config_state),
 	  .help = "the state of the file of options" },
+	{ ROW_POINTER(stats, "replicate", replicate, replicate_stats),
+	  .help = "the copy of calls in a store (--replicate); null if there "
+		  "is "
+		  "none" },
 	{ ROW_OBJECT(stats, "control", control, rpc_stats),
 	  .help = "counters of the control protocol" },
 	{ ROW_OBJECT(stats, "log", log, log_stats),

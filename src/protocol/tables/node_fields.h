@@ -8,6 +8,7 @@
 #include "cr/codec.h"
 #include "convert/converter.h"
 #include "node/info.h"
+#include "node/replicate.h"
 #include "observe/line_file.h"
 #include "observe/log.h"
 #include "observe/trace_writer.h"
@@ -92,13 +93,27 @@ struct stats_result {
 	struct node_stats node;
 	bool draining;
 	const struct converter_counts *conversions; /**< NULL: no spool */
-	const struct lines_stats *records; /**< NULL: none are written */
-	const struct config_state *config; /**< NULL: nobody told */
+	const struct lines_stats *records;	 /**< NULL: none are written */
+	const struct config_state *config;	 /**< NULL: nobody told */
+	const struct replicate_stats *replicate; /**< NULL: no store */
 	struct rpc_stats control;
 	struct log_stats log;
 	struct capacity_result capacity;
 	struct field_each places; /**< struct node_place_info */
 };
+
+struct takeover_request {
+	const char *node; /**< NULL: that of --standby-of */
+};
+
+struct takeover_result {
+	const char *node;
+	unsigned calls, dropped;
+	bool alive;
+};
+
+FIELD_TABLE_DECLARE(takeover, struct takeover_request);
+FIELD_TABLE_DECLARE(takeover_result, struct takeover_result);
 
 struct drain_result {
 	bool draining;
@@ -139,6 +154,7 @@ FIELD_TABLE_DECLARE(rpc_error, struct rpc_error_count);
 FIELD_TABLE_DECLARE(rpc_stats, struct rpc_stats);
 FIELD_TABLE_DECLARE(log_stats, struct log_stats);
 FIELD_TABLE_DECLARE(lines_stats, struct lines_stats);
+FIELD_TABLE_DECLARE(replicate_stats, struct replicate_stats);
 FIELD_TABLE_DECLARE(config_state, struct config_state);
 FIELD_TABLE_DECLARE(node_stats, struct node_stats);
 FIELD_TABLE_DECLARE(stats, struct stats_result);

@@ -102,7 +102,65 @@ static void a_byte_that_flips_is_not_used(void **state)
 	}
 	/* generation and check, and what they are of */
 	assert_int_equal(missed,
-			 16 + 8 + 6 + 16 + sizeof(sent) + 16 + sizeof(heard));
+			 16 + 8 + 8 + 16 + sizeof(sent) + 16 + sizeof(heard));
+	state_memory_free(m);
+}
+
+/* Records go to another machine as a text. */
+static void records_are_read_elsewhere(void **state)
+{
+	struct state_slot *slot, *other;
+	struct state_memory *m = begin(&slot);
+	char text[STATE_RECORDS_TEXT];
+	struct state_sent was;
+	struct state_heard from;
+
+	(void)state;
+	other = state_slot_take(m);
+	state_put_sent(&slot->stream[0], &sent);
+	state_put_heard(&slot->stream[1], &heard);
+	state_records_write(slot, -400, text);
+	assert_true(state_records_read(other, text, 1000));
+	assert_true(state_get_sent(&other->stream[0], &was));
+	assert_int_equal(was.at, sent.at + 600);
+	was.at = sent.at;
+	assert_memory_equal(&was, &sent, sizeof(was));
+	assert_false(state_get_sent(&other->stream[1], &was));
+	assert_false(state_get_heard(&other->stream[0], &from));
+	assert_true(state_get_heard(&other->stream[1], &from));
+	assert_memory_equal(&from, &heard, sizeof(from));
+	for (size_t i = 0; text[i]; i++) {
+		text[i] ^= 1; /* digits stay digits, of another value */
+		assert_false(state_records_read(other, text, 0));
+		text[i] ^= 1;
+	}
+	text[strlen(text) - 1] = '\0';
+	assert_false(state_records_read(other, text, 0));
+	state_memory_free(m);
+}
+
+static void a_change_shows_in_the_version(void **state)
+{
+	struct state_slot *slot;
+	struct state_memory *m = begin(&slot);
+	const struct state_slot *seen = state_slot_seen(m, 0);
+	struct state_version before = state_version(seen), now;
+
+	(void)state;
+	assert_null(state_slot_seen(m, 1 << 20));
+	assert_int_equal(before.text, 0);
+	assert_int_equal(state_put_text(slot, "one", 3), 0);
+	now = state_version(seen);
+	assert_int_not_equal(now.text, 0);
+	assert_int_equal(state_put_text(slot, "one", 3), 0);
+	assert_int_not_equal(now.text, state_version(seen).text);
+	before = state_version(seen);
+	state_put_sent(&slot->stream[1], &sent);
+	now = state_version(seen);
+	assert_int_equal(now.text, before.text);
+	assert_int_not_equal(now.records, before.records);
+	state_slot_end(slot);
+	assert_int_equal(state_version(seen).text, 0);
 	state_memory_free(m);
 }
 
@@ -149,6 +207,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_is_found_by_who_takes_it_over),
 		cmocka_unit_test(a_byte_that_flips_is_not_used),
+		cmocka_unit_test(records_are_read_elsewhere),
+		cmocka_unit_test(a_change_shows_in_the_version),
 		cmocka_unit_test(what_has_ended_has_no_text),
 		cmocka_unit_test(other_memory_is_not_taken),
 	};

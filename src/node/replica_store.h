@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A connection to a store of keys and values: Redis or Valkey, by hiredis.
+ * Commands are gathered, sent together, and answered in order.
+ *
+ * Whatever the store does or says, a call here returns: at its limit, when
+ * *@stop is set, or when an answer is longer than any that was asked for. It is
+ * closed then; a name that has to be looked up is waited for.
+ *
+ * Thread rule: one thread.
+ */
+#ifndef NODE_REPLICA_STORE_H
+#define NODE_REPLICA_STORE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "cr/error.h"
+#include "cr/time.h"
+
+struct redisReply;
+struct replica_store;
+
+enum { REPLICA_TEXT_MAX = 256, REPLICA_PORT = 6379 };
+
+/** Where a store is, and how it lets us in. */
+struct replica_url {
+	bool tls;
+	char host[REPLICA_TEXT_MAX]; /**< an address or a name */
+	unsigned port, db;
+	char user[REPLICA_TEXT_MAX];	 /**< "": none, or the default one */
+	char password[REPLICA_TEXT_MAX]; /**< "": none                     */
+	char name[REPLICA_TEXT_MAX];	 /**< of the node there; "": its own */
+	char ca[REPLICA_TEXT_MAX];	 /**< file of the CA's certificates */
+};
+
+/** Read "redis[s]://[[USER]:PASSWORD@]HOST[:PORT][/DB][?name=NODE&ca=FILE]";
+ * %XX is a character anywhere. 0; -EINVAL with @e, which never has the
+ * password; -ENOTSUP with @e: this program was built without TLS. */
+int replica_url_parse(struct replica_url *out, const char *text,
+		      struct cr_err *e);
+
+/** Connect and log in. 0; or -errno with @e. */
+int replica_store_open(struct replica_store **out, const struct replica_url *at,
+		       cr_ns limit, const atomic_bool *stop, struct cr_err *e);
+/** NULL is fine. */
+void replica_store_close(struct replica_store *s);
+
+/** A command, which is sent by the next replica_store_reply(). */
+struct replica_command {
+	unsigned n, room;
+	const char **word;
+	size_t *bytes;
+};
+
+/** Add a word, which is borrowed. For want of memory the command is refused by
+ * replica_store_send(). */
+void replica_word(struct replica_command *c, const char *word);
+/** Send @c, and empty it. 0; -ENOMEM with @e. */
+int replica_store_send(struct replica_store *s, struct replica_command *c,
+		       struct cr_err *e);
+/** The same of a list of words that ends with NULL. */
+#define replica_say(s, e, ...)                                                 \
+	replica_store_say((s), (const char *const[]){ __VA_ARGS__, NULL }, (e))
+int replica_store_say(struct replica_store *s, const char *const *word,
+		      struct cr_err *e);
+
+/** The answer to the first command that has none yet, which is of @type
+ * (REDIS_REPLY_...), or nothing (NIL): into *@out, to be freed by
+ * freeReplyObject(); NULL: it is of no interest. 0; or -errno with @e. */
+int replica_store_reply(struct replica_store *s, int type, cr_ns limit,
+			struct redisReply **out, struct cr_err *e);
+
+#endif

@@ -1,0 +1,855 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The thread that copies calls to a store, and reads those of another node.
+ *
+ *   connect: TIME, HKEYS     what the store has of us, and its clock
+ *   round:   WATCH, GET taken-by, TIME, EXISTS alive (of the other node)
+ *            MULTI, HSET, HDEL, SET run, SET alive, EXEC
+ *
+ * A round is made when something has changed, and each BEAT. What fails closes
+ * the connection; a later one begins with all that the store may have.
+ */
+#define _GNU_SOURCE
+#include "node/replicate.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <hiredis/hiredis.h>
+
+#include "base/clock.h"
+#include "base/thread.h"
+#include "node/replica_store.h"
+#include "observe/log.h"
+
+#define BEAT (500 * CR_MS)
+#define ALIVE "2000" /* ms */
+/* The store answers within this time, or is given up. */
+#define STORE_LIMIT CR_SEC
+#define RETRY_MIN (100 * CR_MS)
+#define RETRY_MAX (5 * CR_SEC)
+/* The end waits so long for the last round. */
+#define END_LIMIT (500 * CR_MS)
+
+enum { RUN_TEXT = 17, KEY_TEXT = REPLICA_TEXT_MAX + 32, TAKE_AT_ONCE = 64 };
+
+struct replicate {
+	struct replicate_config cfg;
+	struct replica_url url;
+	char other[REPLICA_TEXT_MAX];
+	char run[RUN_TEXT];
+	pthread_t thread;
+	atomic_bool stop; /* release, pairs with wait_piece() of the store */
+
+	/* the thread's */
+	struct replica_store *store; /* NULL: not connected */
+	struct replica_books *books;
+	cr_ns shift; /* from this node's time to the store's */
+	cr_ns beat_at, retry;
+	bool old_mark; /* taken-by is about another run */
+
+	pthread_mutex_t lock; /* protects what follows */
+	pthread_cond_t wake;
+	bool ending, wants_take, forget;
+	char asked[REPLICA_TEXT_MAX], gone[REPLICA_TEXT_MAX];
+	struct replicate_stats stats;
+	struct replica *got;
+	struct cr_err why;
+
+	/* control's */
+	struct replica_asker asker; /* done NULL: nobody has asked */
+	struct event *answer;
+};
+
+/* --- what has changed since --- */
+
+bool replica_books_found(struct replica_books *b, unsigned slot)
+{
+	if (slot >= STATE_SLOTS)
+		return false;
+	/* no version of anything */
+	b->calls += !b->has[slot].text;
+	b->has[slot] = (struct state_version){ 1, UINT64_MAX };
+	if (slot >= b->end)
+		b->end = slot + 1;
+	return true;
+}
+
+/* The text of @slot, which has changed, or NULL: it is being written. */
+static char *changed_text(const struct state_slot *slot)
+{
+	char text[STATE_TEXT_MAX + 1];
+
+	return state_get_text(slot, text) ? strdup(text) : NULL;
+}
+
+static void note_change(struct replica_books *b, unsigned i,
+			const struct state_slot *slot, cr_ns shift,
+			struct replica_batch *out)
+{
+	const struct state_version *has = &b->has[i];
+	struct replica_change *c = &out->change[out->n];
+
+	c->slot = i;
+	c->text = NULL;
+	c->is = slot ? state_version(slot) : (struct state_version){ 0 };
+	if (!c->is.text)
+		c->is.records = 0;
+	if (c->is.text == has->text && c->is.records == has->records)
+		return;
+	if (c->is.text && c->is.text != has->text) {
+		c->text = changed_text(slot);
+		if (!c->text)
+			return;
+	}
+	if (c->is.text)
+		state_records_write(slot, shift, c->records);
+	out->n++;
+}
+
+bool replica_batch_next(struct replica_books *b, const struct state_memory *m,
+			cr_ns shift, struct replica_batch *out)
+{
+	out->n = 0;
+	for (; b->next < STATE_SLOTS && out->n < REPLICA_BATCH; b->next++) {
+		const struct state_slot *slot = state_slot_seen(m, b->next);
+
+		if (!slot && b->next >= b->end)
+			break;
+		note_change(b, b->next, slot, shift, out);
+	}
+	if (out->n == REPLICA_BATCH)
+		return false;
+	b->next = 0;
+	return true;
+}
+
+void replica_batch_done(struct replica_books *b,
+			const struct replica_batch *out)
+{
+	for (unsigned i = 0; i < out->n; i++) {
+		const struct replica_change *c = &out->change[i];
+		struct state_version *has = &b->has[c->slot];
+
+		b->calls += c->is.text != 0;
+		b->calls -= has->text != 0;
+		*has = c->is;
+		if (c->is.text && c->slot >= b->end)
+			b->end = c->slot + 1;
+	}
+}
+
+void replica_batch_free(struct replica_batch *out)
+{
+	for (unsigned i = 0; i < out->n; i++)
+		free(out->change[i].text);
+	out->n = 0;
+}
+
+/* --- the store --- */
+
+static const char *key_of(char buf[KEY_TEXT], const char *node,
+			  const char *what)
+{
+	(void)snprintf(buf, KEY_TEXT, "codec-runner:%s:%s", node, what);
+	return buf;
+}
+
+static int want_reply(struct replicate *r, int type, redisReply **out,
+		      struct cr_err *e)
+{
+	return replica_store_reply(r->store, type, STORE_LIMIT, out, e);
+}
+
+/* TIME: what its clock has more than ours. */
+static int read_clock(struct replicate *r, struct cr_err *e)
+{
+	redisReply *t = NULL;
+	int err = want_reply(r, REDIS_REPLY_ARRAY, &t, e);
+
+	if (err)
+		return err;
+	if (t->type == REDIS_REPLY_ARRAY && t->elements == 2 &&
+	    t->element[0]->str && t->element[1]->str)
+		r->shift = strtoll(t->element[0]->str, NULL, 10) * CR_SEC +
+			   strtoll(t->element[1]->str, NULL, 10) * CR_US -
+			   clock_now();
+	else
+		err = cr_fail(e, -EPROTO, "the store has no clock");
+	freeReplyObject(t);
+	return err;
+}
+
+/* HKEYS of our calls: what the store has. */
+static int read_found(struct replicate *r, struct cr_err *e)
+{
+	redisReply *keys = NULL;
+	int err = want_reply(r, REDIS_REPLY_ARRAY, &keys, e);
+
+	memset(r->books, 0, sizeof(*r->books));
+	for (size_t i = 0; !err && i < keys->elements; i++) {
+		const redisReply *k = keys->element[i];
+
+		if (k->type == REDIS_REPLY_STRING && k->len < 6)
+			(void)replica_books_found(
+				r->books, (unsigned)strtoul(k->str, NULL, 10));
+	}
+	if (!err)
+		freeReplyObject(keys);
+	return err;
+}
+
+static void drop_store(struct replicate *r)
+{
+	replica_store_close(r->store);
+	r->store = NULL;
+}
+
+static int connect_store(struct replicate *r, struct cr_err *e)
+{
+	char calls[KEY_TEXT];
+	int err = replica_store_open(&r->store, &r->url, STORE_LIMIT, &r->stop,
+				     e);
+
+	if (!err)
+		err = replica_say(r->store, e, "TIME");
+	if (!err)
+		err = replica_say(r->store, e, "HKEYS",
+				  key_of(calls, r->url.name, "calls"));
+	if (!err)
+		err = read_clock(r, e);
+	if (!err)
+		err = read_found(r, e);
+	/* the memory may have gone while a name was looked up */
+	if (!err && atomic_load_explicit(&r->stop, memory_order_acquire))
+		err = cr_fail(e, -EINTR, "it is to stop");
+	return err;
+}
+
+/* GET taken-by: "RUN NODE". */
+static int read_mark(struct replicate *r, struct cr_err *e)
+{
+	redisReply *mark = NULL;
+	int err = want_reply(r, REDIS_REPLY_STRING, &mark, e);
+	bool is, taken, before;
+
+	if (err)
+		return err;
+	is = mark->type == REDIS_REPLY_STRING;
+	taken = is && !strncmp(mark->str, r->run, strlen(r->run));
+	r->old_mark = is && !taken;
+	(void)pthread_mutex_lock(&r->lock);
+	before = r->stats.taken;
+	r->stats.taken = taken;
+	(void)pthread_mutex_unlock(&r->lock);
+	if (taken && !before)
+		log_event(LOG_ERROR, "replica-taken",
+			  LOG_STR("by", mark->str + strlen(r->run)),
+			  LOG_STR("why", "that node has taken the calls of "
+					 "this one, which writes nothing more "
+					 "to the store"));
+	freeReplyObject(mark);
+	return taken ? -EALREADY : 0;
+}
+
+/* EXISTS alive, of the other node. */
+static int read_other(struct replicate *r, struct cr_err *e)
+{
+	redisReply *alive = NULL;
+	int err = want_reply(r, REDIS_REPLY_INTEGER, &alive, e);
+	bool silent, before;
+
+	if (err)
+		return err;
+	silent = alive->integer == 0;
+	freeReplyObject(alive);
+	(void)pthread_mutex_lock(&r->lock);
+	before = r->stats.silent;
+	r->stats.silent = silent;
+	(void)pthread_mutex_unlock(&r->lock);
+	if (silent && !before)
+		log_event(LOG_WARN, "node-silent", LOG_STR("node", r->other));
+	else if (before && !silent)
+		log_event(LOG_INFO, "node-alive", LOG_STR("node", r->other));
+	return 0;
+}
+
+/* May we write, and what time is it there? 0; -EALREADY: we may not; or
+ * another -errno with @e. */
+static int begin_round(struct replicate *r, struct cr_err *e)
+{
+	char mark[KEY_TEXT], other[KEY_TEXT];
+	int err;
+
+	(void)key_of(mark, r->url.name, "taken-by");
+	err = replica_say(r->store, e, "WATCH", mark);
+	if (!err)
+		err = replica_say(r->store, e, "GET", mark);
+	if (!err)
+		err = replica_say(r->store, e, "TIME");
+	if (!err && *r->other)
+		err = replica_say(r->store, e, "EXISTS",
+				  key_of(other, r->other, "alive"));
+	if (!err)
+		err = want_reply(r, REDIS_REPLY_STATUS, NULL, e);
+	if (!err) {
+		int may = read_mark(r, e);
+
+		err = may == -EALREADY ? 0 : may;
+		if (!err)
+			err = read_clock(r, e);
+		if (!err && *r->other)
+			err = read_other(r, e);
+		if (!err)
+			err = may;
+	}
+	return err;
+}
+
+/* Queue "@what KEY FIELD VALUE..." of the changes that have one. Returns how
+ * many commands, or -errno with @e. */
+static int say_changes(struct replicate *r, const struct replica_batch *b,
+		       const char *what, const char *hash, struct cr_err *e)
+{
+	const bool gone = !strcmp(what, "HDEL"), calls = !strcmp(hash, "calls");
+	char key[KEY_TEXT], number[REPLICA_BATCH][8];
+	struct replica_command c = { 0 };
+	unsigned n = 0;
+	int err;
+
+	replica_word(&c, what);
+	replica_word(&c, key_of(key, r->url.name, hash));
+	for (unsigned i = 0; i < b->n; i++) {
+		const struct replica_change *change = &b->change[i];
+		const char *value = calls ? change->text : change->records;
+
+		if (gone != !change->is.text || (!gone && !value))
+			continue;
+		(void)snprintf(number[i], sizeof(number[i]), "%u",
+			       change->slot);
+		replica_word(&c, number[i]);
+		if (!gone)
+			replica_word(&c, value);
+		n++;
+	}
+	if (n) {
+		err = replica_store_send(r->store, &c, e);
+		return err ? err : 1;
+	}
+	free((void *)c.word);
+	free(c.bytes);
+	return 0;
+}
+
+/* Queue all commands of a batch. Returns how many, or -errno with @e. */
+static int say_batch(struct replicate *r, const struct replica_batch *b,
+		     const char *forget, struct cr_err *e)
+{
+	static const char *const what[] = { "HSET", "HDEL" };
+	static const char *const hash[] = { "calls", "records" };
+	char key[KEY_TEXT], more[KEY_TEXT];
+	int n = 0, err = 0;
+
+	for (unsigned i = 0; i < 4 && err >= 0; i++) {
+		err = say_changes(r, b, what[i / 2], hash[i % 2], e);
+		n += err;
+	}
+	if (err >= 0 && r->old_mark) {
+		err = replica_say(r->store, e, "DEL",
+				  key_of(key, r->url.name, "taken-by"));
+		n++;
+	}
+	if (err >= 0 && *forget) {
+		err = replica_say(r->store, e, "DEL",
+				  key_of(key, forget, "calls"),
+				  key_of(more, forget, "records"));
+		n++;
+	}
+	if (err >= 0)
+		err = replica_say(r->store, e, "SET",
+				  key_of(key, r->url.name, "run"), r->run);
+	if (err >= 0)
+		err = replica_say(r->store, e, "SET",
+				  key_of(key, r->url.name, "alive"), r->run,
+				  "PX", ALIVE);
+	return err < 0 ? err : n + 2;
+}
+
+/* EXEC: each command's answer. */
+static int read_done(struct replicate *r, int n, struct cr_err *e)
+{
+	redisReply *all = NULL;
+	int err = want_reply(r, REDIS_REPLY_ARRAY, &all, e);
+
+	if (err)
+		return err;
+	if (all->type == REDIS_REPLY_NIL)
+		err = cr_fail(e, -EAGAIN, "another node has come between");
+	else if (all->elements != (size_t)n)
+		err = cr_fail(e, -EPROTO, "the store answers nonsense");
+	for (size_t i = 0; !err && i < all->elements; i++)
+		if (all->element[i]->type == REDIS_REPLY_ERROR)
+			err = cr_fail(e, -EPROTO, "the store says: %.200s",
+				      all->element[i]->str);
+	freeReplyObject(all);
+	return err;
+}
+
+static int write_batch(struct replicate *r, const struct replica_batch *b,
+		       const char *forget, struct cr_err *e)
+{
+	int n, err = begin_round(r, e);
+
+	if (err)
+		return err;
+	err = replica_say(r->store, e, "MULTI");
+	if (err)
+		return err;
+	n = say_batch(r, b, forget, e);
+	err = n < 0 ? n : replica_say(r->store, e, "EXEC");
+	for (int i = 0; i < n + 1 && !err; i++) /* MULTI's, and QUEUED */
+		err = want_reply(r, REDIS_REPLY_STATUS, NULL, e);
+	if (!err)
+		err = read_done(r, n, e);
+	return err;
+}
+
+/* @forget: the node whose calls are deleted when all of ours are there. */
+static int write_round(struct replicate *r, const char *forget,
+		       struct cr_err *e)
+{
+	struct replica_batch *b = malloc(sizeof(*b));
+	bool all = false;
+	int err = 0;
+
+	if (!b)
+		return cr_fail(e, -ENOMEM, "out of memory");
+	while (!all && !err) {
+		all = replica_batch_next(r->books, r->cfg.state, r->shift, b);
+		if (!b->n && !*forget && clock_now() - r->beat_at < BEAT)
+			break;
+		err = write_batch(r, b, all ? forget : "", e);
+		if (!err) {
+			replica_batch_done(r->books, b);
+			r->beat_at = clock_now();
+			(void)pthread_mutex_lock(&r->lock);
+			r->stats.batches++;
+			(void)pthread_mutex_unlock(&r->lock);
+		}
+		replica_batch_free(b);
+	}
+	free(b);
+	return err;
+}
+
+/* --- rounds --- */
+
+static void note_up(struct replicate *r)
+{
+	bool before;
+
+	(void)pthread_mutex_lock(&r->lock);
+	before = r->stats.up;
+	r->stats.up = true;
+	r->stats.calls = r->books->calls;
+	r->stats.why[0] = '\0';
+	(void)pthread_mutex_unlock(&r->lock);
+	r->retry = 0;
+	if (!before)
+		log_event(LOG_INFO, "replica-up", LOG_STR("store", r->url.host),
+			  LOG_INT("port", r->url.port));
+}
+
+/* Each outage is logged once, and each new reason of it. */
+static void note_down(struct replicate *r, const struct cr_err *why)
+{
+	bool new;
+
+	drop_store(r);
+	r->retry = r->retry ? cr_ns_min(2 * r->retry, RETRY_MAX) : RETRY_MIN;
+	(void)pthread_mutex_lock(&r->lock);
+	new = r->stats.up || strcmp(r->stats.why, why->text) != 0;
+	r->stats.up = false;
+	r->stats.failures++;
+	(void)snprintf(r->stats.why, sizeof(r->stats.why), "%.199s", why->text);
+	(void)pthread_mutex_unlock(&r->lock);
+	if (new)
+		log_event(LOG_ERROR, "replica-down",
+			  LOG_STR("store", r->url.host),
+			  LOG_INT("port", r->url.port),
+			  LOG_STR("why", why->text));
+}
+
+static void round_once(struct replicate *r)
+{
+	char forget[REPLICA_TEXT_MAX] = "";
+	struct cr_err e = { "" };
+	int err = r->store ? 0 : connect_store(r, &e);
+
+	if (!err) {
+		(void)pthread_mutex_lock(&r->lock);
+		if (r->forget)
+			memcpy(forget, r->gone, sizeof(forget));
+		(void)pthread_mutex_unlock(&r->lock);
+		err = write_round(r, forget, &e);
+	}
+	if (err == -EALREADY) { /* the store is in order; we may not write */
+		drop_store(r);
+		r->retry = BEAT;
+		return;
+	}
+	if (err) {
+		note_down(r, &e);
+		return;
+	}
+	if (*forget) {
+		(void)pthread_mutex_lock(&r->lock);
+		r->forget = false;
+		(void)pthread_mutex_unlock(&r->lock);
+	}
+	note_up(r);
+}
+
+/* --- the calls of another node --- */
+
+static void free_replica(struct replica *p)
+{
+	for (unsigned i = 0; p && i < p->n; i++) {
+		free((void *)p->call[i].text);
+		free((void *)p->call[i].records);
+	}
+	if (p)
+		free(p->call);
+	free(p);
+}
+
+/* A text, or NULL. */
+static char *text_of_reply(const redisReply *r)
+{
+	return r->type == REDIS_REPLY_STRING ? strdup(r->str) : NULL;
+}
+
+/* HMGET of the slots @keys[@n], of @hash. */
+static int read_some(struct replicate *r, const char *node, const char *hash,
+		     redisReply *const *keys, size_t n, redisReply **out,
+		     struct cr_err *e)
+{
+	struct replica_command c = { 0 };
+	char key[KEY_TEXT];
+	int err;
+
+	replica_word(&c, "HMGET");
+	replica_word(&c, key_of(key, node, hash));
+	for (size_t i = 0; i < n; i++)
+		replica_word(&c, keys[i]->str ? keys[i]->str : "");
+	err = replica_store_send(r->store, &c, e);
+	if (!err)
+		err = want_reply(r, REDIS_REPLY_ARRAY, out, e);
+	if (!err && (*out)->elements != n) {
+		freeReplyObject(*out);
+		err = cr_fail(e, -EPROTO, "the store answers nonsense");
+	}
+	return err;
+}
+
+static int read_calls(struct replicate *r, struct replica *p,
+		      const redisReply *keys, struct cr_err *e)
+{
+	redisReply *text, *records;
+	int err = 0;
+
+	p->call = calloc(keys->elements + 1, sizeof(*p->call));
+	if (!p->call)
+		return cr_fail(e, -ENOMEM, "out of memory");
+	for (size_t at = 0; at < keys->elements && !err; at += TAKE_AT_ONCE) {
+		redisReply *const *some = keys->element + at;
+		size_t n = keys->elements - at;
+
+		if (n > TAKE_AT_ONCE)
+			n = TAKE_AT_ONCE;
+		err = read_some(r, p->node, "calls", some, n, &text, e);
+		if (err)
+			break;
+		err = read_some(r, p->node, "records", some, n, &records, e);
+		for (size_t i = 0; i < n && !err; i++) {
+			struct replica_call *call = &p->call[p->n];
+
+			call->text = text_of_reply(text->element[i]);
+			call->records = text_of_reply(records->element[i]);
+			p->n++;
+		}
+		freeReplyObject(text);
+		if (!err)
+			freeReplyObject(records);
+	}
+	return err;
+}
+
+/* Mark the last run of @p->node as taken. */
+static int mark_taken(struct replicate *r, struct replica *p, struct cr_err *e)
+{
+	char mark[KEY_TEXT], key[KEY_TEXT], more[KEY_TEXT];
+	redisReply *run = NULL, *alive = NULL;
+	int err = replica_say(r->store, e, "TIME");
+
+	if (!err)
+		err = replica_say(r->store, e, "GET",
+				  key_of(key, p->node, "run"));
+	if (!err)
+		err = replica_say(r->store, e, "EXISTS",
+				  key_of(more, p->node, "alive"));
+	if (!err)
+		err = read_clock(r, e);
+	if (!err)
+		err = want_reply(r, REDIS_REPLY_STRING, &run, e);
+	if (err)
+		return err;
+	err = want_reply(r, REDIS_REPLY_INTEGER, &alive, e);
+	if (!err) {
+		p->alive = alive->integer != 0;
+		p->shift = -r->shift;
+		freeReplyObject(alive);
+	}
+	if (!err && run->type != REDIS_REPLY_STRING)
+		err = cr_fail(e, -ENOENT,
+			      "the store knows nothing of a node %s", p->node);
+	if (!err) {
+		char by[KEY_TEXT];
+
+		(void)snprintf(by, sizeof(by), "%.20s %.200s", run->str,
+			       r->url.name);
+		err = replica_say(r->store, e, "SET",
+				  key_of(mark, p->node, "taken-by"), by);
+		if (!err)
+			err = want_reply(r, REDIS_REPLY_STATUS, NULL, e);
+	}
+	freeReplyObject(run);
+	return err;
+}
+
+static int take_replica(struct replicate *r, struct replica *p,
+			struct cr_err *e)
+{
+	redisReply *keys = NULL;
+	char key[KEY_TEXT];
+	int err = r->store ? 0 : connect_store(r, e);
+
+	if (!err)
+		err = mark_taken(r, p, e);
+	if (!err)
+		err = replica_say(r->store, e, "HKEYS",
+				  key_of(key, p->node, "calls"));
+	if (!err)
+		err = want_reply(r, REDIS_REPLY_ARRAY, &keys, e);
+	if (err)
+		return err;
+	err = read_calls(r, p, keys, e);
+	freeReplyObject(keys);
+	return err;
+}
+
+static void take_once(struct replicate *r)
+{
+	struct replica *p = calloc(1, sizeof(*p));
+	struct cr_err e = { "out of memory" };
+	int err = -ENOMEM;
+
+	if (p) {
+		(void)pthread_mutex_lock(&r->lock);
+		memcpy(p->node, r->asked, sizeof(p->node));
+		(void)pthread_mutex_unlock(&r->lock);
+		err = take_replica(r, p, &e);
+	}
+	if (err) {
+		free_replica(p);
+		p = NULL;
+		if (err != -ENOENT)
+			note_down(r, &e);
+	}
+	(void)pthread_mutex_lock(&r->lock);
+	r->wants_take = false;
+	r->got = p;
+	r->why = e;
+	(void)pthread_mutex_unlock(&r->lock);
+	event_active(r->answer, EV_READ, 0);
+}
+
+/* --- the thread --- */
+
+/* Until there is something to do. Returns whether to go on. */
+static bool wait_for_work(struct replicate *r, cr_ns until, bool *take)
+{
+	const struct timespec at = { until / CR_SEC, until % CR_SEC };
+	bool goes_on;
+
+	(void)pthread_mutex_lock(&r->lock);
+	while (!r->ending && !r->wants_take &&
+	       pthread_cond_timedwait(&r->wake, &r->lock, &at) != ETIMEDOUT)
+		;
+	goes_on = !r->ending;
+	*take = r->wants_take;
+	(void)pthread_mutex_unlock(&r->lock);
+	return goes_on;
+}
+
+static void *run_replicate(void *arg)
+{
+	struct replicate *r = arg;
+	cr_ns next = clock_now();
+	bool take;
+
+	while (wait_for_work(r, next, &take)) {
+		if (take)
+			take_once(r);
+		else
+			round_once(r);
+		next = clock_now() + (r->retry ? r->retry : r->cfg.interval);
+	}
+	if (r->store)
+		round_once(r);
+	drop_store(r);
+	return NULL;
+}
+
+static void on_answer(evutil_socket_t fd, short what, void *arg)
+{
+	struct replicate *r = arg;
+	const struct replica_asker asker = r->asker;
+	struct replica *got;
+	struct cr_err why;
+
+	(void)fd, (void)what;
+	(void)pthread_mutex_lock(&r->lock);
+	got = r->got;
+	why = r->why;
+	r->got = NULL;
+	(void)pthread_mutex_unlock(&r->lock);
+	r->asker = (struct replica_asker){ 0 };
+	if (asker.done)
+		asker.done(asker.arg, got, &why);
+	if (got) {
+		(void)pthread_mutex_lock(&r->lock);
+		memcpy(r->gone, got->node, sizeof(r->gone));
+		r->forget = true;
+		(void)pthread_mutex_unlock(&r->lock);
+	}
+	free_replica(got);
+}
+
+int replicate_take(struct replicate *r, const char *node,
+		   const struct replica_asker *asker, struct cr_err *e)
+{
+	if (!*r->other)
+		return cr_fail(e, -EINVAL,
+			       "this node was started without --standby-of");
+	if (node && strcmp(node, r->other) != 0)
+		return cr_fail(e, -EINVAL, "node: this one is --standby-of %s",
+			       r->other);
+	if (r->asker.done)
+		return cr_fail(e, -EBUSY, "a takeover is at work");
+	r->asker = *asker;
+	(void)pthread_mutex_lock(&r->lock);
+	memcpy(r->asked, r->other, sizeof(r->asked));
+	r->wants_take = true;
+	(void)pthread_cond_signal(&r->wake);
+	(void)pthread_mutex_unlock(&r->lock);
+	return 0;
+}
+
+void replicate_stats(struct replicate *r, struct replicate_stats *out)
+{
+	(void)pthread_mutex_lock(&r->lock);
+	*out = r->stats;
+	(void)pthread_mutex_unlock(&r->lock);
+}
+
+void replicate_count(struct replicate *r, unsigned taken, unsigned dropped)
+{
+	(void)pthread_mutex_lock(&r->lock);
+	r->stats.calls_taken += taken;
+	r->stats.calls_dropped += dropped;
+	(void)pthread_mutex_unlock(&r->lock);
+}
+
+static void free_replicate(struct replicate *r)
+{
+	if (r->answer)
+		event_free(r->answer);
+	free_replica(r->got);
+	free(r->books);
+	(void)pthread_cond_destroy(&r->wake);
+	(void)pthread_mutex_destroy(&r->lock);
+	free(r);
+}
+
+int replicate_open(struct replicate **out, const struct replicate_config *cfg,
+		   struct cr_err *e)
+{
+	struct replicate *r = calloc(1, sizeof(*r));
+	pthread_condattr_t attr;
+	int err;
+
+	if (!r)
+		return cr_fail(e, -ENOMEM, "out of memory");
+	r->cfg = *cfg;
+	(void)pthread_mutex_init(&r->lock, NULL);
+	(void)pthread_condattr_init(&attr);
+	(void)pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	(void)pthread_cond_init(&r->wake, &attr);
+	(void)pthread_condattr_destroy(&attr);
+	r->books = calloc(1, sizeof(*r->books));
+	r->answer = event_new(cfg->base, -1, 0, on_answer, r);
+	(void)snprintf(r->run, sizeof(r->run), "%016" PRIx64,
+		       state_memory_run(cfg->state));
+	err = replica_url_parse(&r->url, cfg->url, e);
+	if (!err && !*r->url.name)
+		(void)snprintf(r->url.name, sizeof(r->url.name), "%s",
+			       cfg->node);
+	if (cfg->other)
+		(void)snprintf(r->other, sizeof(r->other), "%s", cfg->other);
+	if (!err && (!r->books || !r->answer))
+		err = cr_fail(e, -ENOMEM, "out of memory");
+	if (!err) {
+		err = thread_create(&r->thread, NULL, run_replicate, r);
+		if (err)
+			(void)thread_fail(e, err, "--replicate");
+	}
+	if (err) {
+		free_replicate(r);
+		return err;
+	}
+	*out = r;
+	return 0;
+}
+
+/* Wait for the thread's end until @limit is over. */
+static bool join_within(struct replicate *r, cr_ns limit)
+{
+	cr_ns end = clock_read(CLOCK_REALTIME) + limit;
+	const struct timespec at = { end / CR_SEC, end % CR_SEC };
+
+	return pthread_timedjoin_np(r->thread, NULL, &at) == 0;
+}
+
+void replicate_close(struct replicate *r)
+{
+	if (!r)
+		return;
+	(void)pthread_mutex_lock(&r->lock);
+	r->ending = true;
+	(void)pthread_cond_signal(&r->wake);
+	(void)pthread_mutex_unlock(&r->lock);
+	if (!join_within(r, END_LIMIT)) {
+		atomic_store_explicit(&r->stop, true, memory_order_release);
+		if (!join_within(r, END_LIMIT)) {
+			/* it looks up a name, and will touch only @r then */
+			(void)pthread_detach(r->thread);
+			return;
+		}
+	}
+	free_replicate(r);
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Calls that outlive the machine: a thread copies what is kept of calls
+ * (media/state_memory.h) to a store (node/replica_store.h), from which another
+ * node takes them. It reads the memory every now and then; nobody gives it
+ * anything, and nobody waits for it.
+ *
+ * Of the node NODE the store has
+ *
+ *   codec-runner:NODE:calls     hash: number of a slot -> text of its call
+ *   codec-runner:NODE:records   hash: the same -> records of its streams, times
+ *                               by the store's clock
+ *   codec-runner:NODE:run       the number of the process's run
+ *   codec-runner:NODE:alive     the same, gone 2 s after it was last heard of
+ *   codec-runner:NODE:taken-by  "RUN NODE2": NODE2 has taken that run's calls,
+ *                               and that run may write no more
+ *
+ * What is written together is written if taken-by has not changed (WATCH,
+ * MULTI, EXEC): who has marked a run as taken reads the last of it.
+ */
+#ifndef NODE_REPLICATE_H
+#define NODE_REPLICATE_H
+
+#include <event2/event.h>
+#include <stdbool.h>
+
+#include "cr/error.h"
+#include "cr/time.h"
+#include "media/state_memory.h"
+
+struct replicate;
+
+/* --- what has changed since --- */
+
+enum { REPLICA_BATCH = 128 };
+
+/** Slots that have changed, and what they were then. */
+struct replica_change {
+	unsigned slot;
+	struct state_version is;
+	char *text; /**< NULL: it is as it was, or (is.text 0) has gone */
+	char records[STATE_RECORDS_TEXT];
+};
+
+struct replica_batch {
+	unsigned n;
+	struct replica_change change[REPLICA_BATCH];
+};
+
+/** What the store has: a version for each slot. */
+struct replica_books {
+	struct state_version has[STATE_SLOTS];
+	unsigned end;	/**< no slot from here on is in the store */
+	unsigned next;	/**< the slot that is looked at next      */
+	unsigned calls; /**< slots that the store has             */
+};
+
+/** Fill @out with slots of @m that the store has not as they are, times in
+ * records with @shift added. Returns whether all slots have been looked at: the
+ * next batch begins with the first one again. */
+bool replica_batch_next(struct replica_books *b, const struct state_memory *m,
+			cr_ns shift, struct replica_batch *out);
+/** The store has what is in @out. */
+void replica_batch_done(struct replica_books *b,
+			const struct replica_batch *out);
+void replica_batch_free(struct replica_batch *out);
+/** The store has something, nobody knows what, in @slot: or (false) there is no
+ * such slot. */
+bool replica_books_found(struct replica_books *b, unsigned slot);
+
+/* --- the thread --- */
+
+struct replicate_config {
+	struct event_base *base;
+	const char *url;   /**< replica_url_parse() takes it             */
+	const char *node;  /**< its name, unless the URL has another one */
+	const char *other; /**< the node whose calls it may take; or NULL */
+	struct state_memory *state;
+	cr_ns interval; /**< between two looks at the memory */
+};
+
+struct replicate_stats {
+	bool up;	/**< the store has answered the last time           */
+	bool taken;	/**< another node has this run's calls              */
+	bool silent;	/**< the other node has not been heard of for 2 s   */
+	unsigned calls; /**< that the store has                          */
+	unsigned long long batches, failures;
+	/* those that were taken from others: control's */
+	unsigned long long calls_taken, calls_dropped;
+	char why[200]; /**< the last failure; "" */
+};
+
+/** Begin. 0; or -errno with @e. The store need not be there. */
+int replicate_open(struct replicate **r, const struct replicate_config *cfg,
+		   struct cr_err *e);
+/** End: what has ended is still deleted, if that is quick. NULL is fine. */
+void replicate_close(struct replicate *r);
+/** Control thread. */
+void replicate_stats(struct replicate *r, struct replicate_stats *out);
+/** Calls were taken, and could not be. Control thread. */
+void replicate_count(struct replicate *r, unsigned taken, unsigned dropped);
+
+/** A call as another node has left it: as call.export says it. */
+struct replica_call {
+	const char *text, *records; /**< NULL: none */
+};
+
+/** The calls of another node. */
+struct replica {
+	char node[256];
+	bool alive;  /**< it was, less than 2 s ago                   */
+	cr_ns shift; /**< from times in records to those of this node */
+	unsigned n;
+	struct replica_call *call;
+};
+
+/** Who wants them: @got, until it returns; or NULL and @why. From the event
+ * loop. */
+struct replica_asker {
+	void (*done)(void *arg, const struct replica *got,
+		     const struct cr_err *why);
+	void *arg;
+};
+
+/** Mark the calls of @node (NULL: of replicate_config.other) as taken, and read
+ * them; when @asker has returned, delete them. 0; -EINVAL: it is another node;
+ * -EBUSY: somebody has asked already; with @e. Control thread. */
+int replicate_take(struct replicate *r, const char *node,
+		   const struct replica_asker *asker, struct cr_err *e);
+
+#endif
