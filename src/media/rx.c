@@ -497,7 +497,6 @@ int rx_open(struct rx **out, const struct rx_config *cfg, struct cr_err *warn,
 	    struct cr_err *e)
 {
 	struct rx *rx = aligned_alloc(CACHE_LINE, sizeof(*rx));
-	uint64_t key;
 	int err;
 
 	if (!rx)
@@ -513,10 +512,6 @@ int rx_open(struct rx **out, const struct rx_config *cfg, struct cr_err *warn,
 	err = inlet_open(&rx->in, cfg->io, e);
 	if (!err)
 		burst_open(&rx->relays.burst, inlet_io(rx->in));
-	if (!err && cfg->fd >= 0)
-		err = inlet_add(rx->in, cfg->fd, TAG_SHARED,
-				cfg->one_of_many ? INLET_ONE : INLET_MANY, &key,
-				e);
 	if (!err && cfg->box)
 		handover_owned(cfg->box[cfg->number], rx->in);
 	if (!err) {
@@ -548,6 +543,13 @@ void rx_close(struct rx *rx)
 		return;
 	rx_stop(rx);
 	rx_free(rx);
+}
+
+int rx_listen(struct rx *rx, int fd, enum inlet_traffic kind, struct cr_err *e)
+{
+	uint64_t key;
+
+	return inlet_add(rx->in, fd, TAG_SHARED, kind, &key, e);
 }
 
 static bool has_rtcp_port(const struct endpoint *ep)
@@ -672,8 +674,6 @@ int receivers_open(struct receivers **out, const struct receivers_config *cfg,
 		struct rx_config one = cfg->each;
 
 		one.number = i;
-		one.fd = i < cfg->nfd ? cfg->fd[i] : -1;
-		one.one_of_many = cfg->nfd > 1;
 		one.box = r->box;
 		one.trace = trace_ring(cfg->trace, cfg->first_ring + i);
 		one.cpu = cfg->place[i].cpu;
@@ -682,12 +682,26 @@ int receivers_open(struct receivers **out, const struct receivers_config *cfg,
 		if (!err)
 			r->count++;
 	}
+	if (!err && cfg->fd)
+		err = receivers_listen(r, cfg->fd, e);
 	if (err) {
 		receivers_close(r);
 		return err;
 	}
 	*out = r;
 	return 0;
+}
+
+int receivers_listen(struct receivers *r, const int *fd, struct cr_err *e)
+{
+	/* trains are not welcome where others have sockets of the port, too:
+	 * the kernel would give one whole, calls of others included */
+	enum inlet_traffic kind = r->nfd > 1 ? INLET_ONE : INLET_MANY;
+	int err = 0;
+
+	for (unsigned i = 0; i < r->nfd && !err; i++)
+		err = rx_listen(r->one[i].rx, fd[i], kind, e);
+	return err;
 }
 
 void receivers_close(struct receivers *r)

@@ -120,11 +120,6 @@ struct endpoint_rtcp_sums;
 
 struct rx_config {
 	unsigned number; /**< of this receiver, from 0 */
-	/** A socket of the shared port (udp_socket()), borrowed; -1: none. */
-	int fd;
-	/** Others have sockets of that port, too. Then trains are not welcome:
-	 * the kernel would give one whole, calls of others included. */
-	bool one_of_many;
 	struct handover *
 		*box; /**< of each receiver, by number; NULL: one only */
 	struct stream_table *table;
@@ -149,6 +144,9 @@ int rx_open(struct rx **rx, const struct rx_config *cfg, struct cr_err *warn,
 /** Stop and join, and free. NULL is fine. */
 void rx_close(struct rx *rx);
 
+/** Receive at @fd, a socket of the shared port (udp_socket()), too; borrowed.
+ * 0, or -errno with @e. Control thread. */
+int rx_listen(struct rx *rx, int fd, enum inlet_traffic kind, struct cr_err *e);
 /** Receive for @ep, too, which has a name (endpoints_add()). Control thread.
  */
 int rx_add_endpoint(struct rx *rx, struct endpoint *ep, struct cr_err *e);
@@ -199,7 +197,8 @@ struct receivers_config {
 	struct rx_config each; /**< what all have */
 	unsigned count;	       /**< at least 1 */
 	/** Sockets of the shared port: one, then receiver 0 has it, or one for
-	 * each receiver, from udp_socket_group(). Borrowed. */
+	 * each receiver, from udp_socket_group(). Borrowed; NULL: nobody
+	 * listens before receivers_listen(). */
 	const int *fd;
 	unsigned nfd;
 	const struct receivers_place *place; /**< [count] */
@@ -213,6 +212,9 @@ struct receivers_config {
 /** Start them. As rx_open(). */
 int receivers_open(struct receivers **r, const struct receivers_config *cfg,
 		   struct cr_err *warn, struct cr_err *e);
+/** Listen at the shared port, whose sockets are @fd, one after the other: its
+ * calls are there. 0, or -errno with @e. Control thread. */
+int receivers_listen(struct receivers *r, const int *fd, struct cr_err *e);
 /** Stop and join. NULL is fine. */
 void receivers_close(struct receivers *r);
 

@@ -288,6 +288,8 @@ static int have_endpoints(struct node_call *c, const struct call_spec *r,
 		struct node_endpoint *ep =
 			node_endpoint_find(c->node, end->endpoint);
 
+		if (c->node->restoring)
+			c->node->restoring->end = i;
 		if (!ep)
 			err = node_endpoint_open_kept(
 				c->node, end, &names[i],
@@ -688,10 +690,9 @@ const char *node_call_label(const struct node_call *c)
 	return c->label;
 }
 
-const struct endpoint_spec *node_call_spec(const struct node_call *c,
-					   unsigned i)
+struct node_endpoint *node_call_endpoint(const struct node_call *c, unsigned i)
 {
-	return &c->endpoint[i]->spec;
+	return c->endpoint[i];
 }
 
 bool node_call_relays(const struct node_call *c)

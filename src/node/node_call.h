@@ -73,9 +73,8 @@ void node_calls_pass(struct node *n, const void *from, void *to);
 bool node_call_is_over(const struct node_call *c);
 /** The label of its request, or NULL. */
 const char *node_call_label(const struct node_call *c);
-/** What is known of party @i now, of two. */
-const struct endpoint_spec *node_call_spec(const struct node_call *c,
-					   unsigned i);
+/** The endpoint of party @i, of two. */
+struct node_endpoint *node_call_endpoint(const struct node_call *c, unsigned i);
 /** Are its streams relays? */
 bool node_call_relays(const struct node_call *c);
 /** The stream from end @i; NULL: it has gone. */

@@ -307,6 +307,7 @@ static void stop_hearing(struct node_endpoint *ep)
 	if (ep->left)
 		return;
 	ep->left = true;
+	node_endpoint_forget(ep);
 	receivers_del_endpoint(ep->node->receivers, ep->endpoint);
 	endpoints_del(&ep->node->endpoints, ep->endpoint);
 }
@@ -569,7 +570,11 @@ int node_endpoint_open_kept(struct node *n, const struct endpoint_spec *r,
 	ep->spec = spec;
 	endpoint_hold(ep->endpoint, spec.hold);
 	endpoint_rtcp_set_destination(ep->endpoint, &spec.rtcp_address);
-	ep->id = ++n->last_endpoint;
+	ep->id = n->restoring && n->restoring->how != RESTORE_MOVED
+			 ? n->restoring->stream[n->restoring->end].endpoint
+			 : n->last_endpoint + 1;
+	if (n->last_endpoint < ep->id)
+		n->last_endpoint = ep->id;
 	RB_INSERT(node_endpoint_tree, &n->endpoints_by_id, ep);
 	*out = ep;
 	return 0;
@@ -579,7 +584,14 @@ int node_endpoint_open(struct node *n, const struct endpoint_spec *r,
 		       const struct end_names *names,
 		       struct node_endpoint **out, struct cr_err *e)
 {
-	return node_endpoint_open_kept(n, r, names, NULL, out, e);
+	struct state_slot *slot = node_take_slot(n);
+	int err = node_endpoint_open_kept(
+		n, r, names, slot ? &slot->stream[0] : NULL, out, e);
+
+	if (!err)
+		(*out)->slot = slot;
+	state_slot_give(n->cfg.state, slot); /* the endpoint holds it */
+	return err;
 }
 
 struct node_endpoint *node_endpoint_find(struct node *n, uint32_t id)

@@ -40,7 +40,9 @@ struct node_endpoint {
 	struct endpoint_spec spec;
 	void *owner; /**< the session; the user's                    */
 	bool opened; /**< by itself: no call ends it         */
-	bool left;   /**< nobody hears it any more                   */
+	/** Its state, of one that was opened by itself; or NULL. */
+	struct state_slot *slot;
+	bool left; /**< nobody hears it any more                   */
 	struct node_call *call; /**< that has it, or NULL       */
 	unsigned holders;	/**< whose streams may still use it */
 };

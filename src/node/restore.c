@@ -28,6 +28,12 @@ static const char *end_name(char buf[END_NAME], uint32_t call, unsigned i)
 	return buf;
 }
 
+static const char *endpoint_name(char buf[END_NAME], uint32_t endpoint)
+{
+	(void)snprintf(buf, END_NAME, "end-%" PRIu32, endpoint);
+	return buf;
+}
+
 bool node_keeps(const struct node *n)
 {
 	return n->cfg.state != NULL;
@@ -51,7 +57,8 @@ static void stream_past(const struct node_stream *st, struct stream_past *out)
 	socklen_t len = sizeof(out->at);
 
 	*out = (struct stream_past){ .ssrc_in = cfg->ssrc_in,
-				     .ssrc_out = cfg->ssrc_out };
+				     .ssrc_out = cfg->ssrc_out,
+				     .endpoint = in ? in->id : 0 };
 	(void)getsockname(in ? in->ports.rtp : st->node->fd[0],
 			  (struct sockaddr *)&out->at, &len);
 	if (cfg->in_endpoint)
@@ -67,12 +74,22 @@ void node_call_past(const struct node_call *c, struct call_past *out)
 {
 	*out = (struct call_past){
 		.id = c->id,
-		.endpoint = c->endpoint[0] ? c->endpoint[0]->id : 0,
 		.started_utc = c->stream[0]->started_utc,
 		.node_utc = c->stream[0]->node_utc,
 	};
 	for (unsigned i = 0; i < c->nstreams; i++)
 		stream_past(c->stream[i], &out->stream[i]);
+}
+
+void node_endpoint_past(const struct node_endpoint *ep, struct call_past *out)
+{
+	*out = (struct call_past){
+		.stream[0] = {
+			.endpoint = ep->id,
+			.terms = atomic_load_explicit(&ep->endpoint->version,
+						      memory_order_relaxed),
+		},
+	};
 }
 
 void node_call_records(const struct node_call *c, cr_ns shift,
@@ -86,7 +103,13 @@ bool node_call_kept(const struct node_call *c, char *out)
 	return c->slot && state_get_text(c->slot, out);
 }
 
-/* The sockets of its ends. */
+static int hold_ports(const struct node_endpoint *ep, const char *name)
+{
+	return store_put(ep->node->cfg.store, name, &ep->ports.rtp,
+			 ep->ports.rtcp >= 0 ? 2 : 1);
+}
+
+/* The sockets of its ends, but for those that were opened by themselves. */
 static int hold_sockets(const struct node_call *c)
 {
 	int err = 0;
@@ -95,10 +118,8 @@ static int hold_sockets(const struct node_call *c)
 		const struct node_endpoint *ep = c->endpoint[i];
 		char name[END_NAME];
 
-		if (ep)
-			err = store_put(
-				c->node->cfg.store, end_name(name, c->id, i),
-				&ep->ports.rtp, ep->ports.rtcp >= 0 ? 2 : 1);
+		if (ep && !ep->slot)
+			err = hold_ports(ep, end_name(name, c->id, i));
 	}
 	return err;
 }
@@ -113,6 +134,28 @@ int node_call_keep(struct node_call *c, const char *text, size_t bytes)
 	/* sockets stay as they are when a call changes */
 	err = state_get_text(c->slot, former) ? 0 : hold_sockets(c);
 	return err ? err : state_put_text(c->slot, text, bytes);
+}
+
+int node_endpoint_keep(struct node_endpoint *ep, const char *text, size_t bytes)
+{
+	char former[STATE_TEXT_MAX + 1], name[END_NAME];
+	int err = 0;
+
+	if (!ep->slot)
+		return -ENOENT;
+	if (!state_get_text(ep->slot, former))
+		err = hold_ports(ep, endpoint_name(name, ep->id));
+	return err ? err : state_put_text(ep->slot, text, bytes);
+}
+
+void node_endpoint_forget(const struct node_endpoint *ep)
+{
+	char name[END_NAME];
+
+	if (!ep->slot)
+		return;
+	state_slot_end(ep->slot);
+	store_remove(ep->node->cfg.store, endpoint_name(name, ep->id));
 }
 
 static void release_sockets(struct node *n, uint32_t call)
@@ -220,11 +263,11 @@ static int check_ids(struct node *n, const struct call_past *past,
 			return cr_fail(e, -EEXIST,
 				       "its id %" PRIu32 " is in use here",
 				       st->id);
-		if (past->endpoint && node_endpoint_find(n, past->endpoint + i))
+		if (node_endpoint_find(n, past->stream[i].endpoint))
 			return cr_fail(e, -EEXIST,
 				       "the id %" PRIu32
 				       " of its endpoint is in use here",
-				       past->endpoint + i);
+				       past->stream[i].endpoint);
 	}
 	return 0;
 }
@@ -241,8 +284,8 @@ int node_restore_as(struct node *n, struct call_past *past, struct cr_err *e)
 		return 0;
 	if (past->how == RESTORE_TAKEN && check_ids(n, past, e))
 		return -EEXIST;
-	n->last_id = past->id - 1;
-	n->last_endpoint = past->endpoint ? past->endpoint - 1 : 0;
+	if (past->id)
+		n->last_id = past->id - 1;
 	for (unsigned i = 0; i < 2; i++) {
 		worked |= past->slot->stream[i].working != 0;
 		past->slot->stream[i].working = 0;
@@ -261,9 +304,10 @@ static uint32_t larger(uint32_t a, uint32_t b)
 	return a > b ? a : b;
 }
 
-void node_restored(struct node *n, const struct call_past *past,
-		   struct node_call *c)
+void node_restored(struct node *n, const struct call_past *past, bool is)
 {
+	char name[END_NAME];
+
 	if (n->restoring && past->how == RESTORE_HELD) {
 		n->last_id = larger(n->last_id, past->last_id);
 		n->last_endpoint =
@@ -274,14 +318,29 @@ void node_restored(struct node *n, const struct call_past *past,
 		n->last_endpoint = past->last_endpoint;
 	}
 	n->restoring = NULL;
-	if (!c) {
+	if (is)
+		return;
+	if (past->id)
 		release_sockets(n, past->id);
-		state_slot_end(past->slot);
-		if (!past->taken)
-			state_slot_give(n->cfg.state, past->slot);
-	} else if (past->crashes >= 2) {
-		node_call_stop(c, NODE_END_CRASHED, NULL);
+	else
+		store_remove(n->cfg.store,
+			     endpoint_name(name, past->stream[0].endpoint));
+	state_slot_end(past->slot);
+	if (!past->taken)
+		state_slot_give(n->cfg.state, past->slot);
+}
+
+int node_restored_all(struct node *n, struct cr_err *e)
+{
+	struct node_endpoint *ep;
+	uint32_t id = 0;
+
+	while ((ep = node_endpoint_after(n, id))) {
+		id = ep->id;
+		if (!ep->opened && !ep->call)
+			node_endpoint_disown(ep);
 	}
+	return node_keeps(n) ? receivers_listen(n->receivers, n->fd, e) : 0;
 }
 
 int node_choose_interface(struct node *n,
@@ -294,7 +353,7 @@ int node_choose_interface(struct node *n,
 
 	if (!past || past->how != RESTORE_TAKEN)
 		return interfaces_choose(&n->interfaces, request, at, e);
-	was = &past->stream[past->ends].at;
+	was = &past->stream[past->end].at;
 	for (unsigned i = 0; i < n->interfaces.n; i++) {
 		if (!address_same_host(&n->interfaces.one[i].cfg.local, was))
 			continue;
@@ -324,18 +383,22 @@ int node_restore_at_shared(const struct node *n, struct cr_err *e)
 		address_text(&at, is, sizeof(is)));
 }
 
-/* The sockets that were held for end number @i. */
-static int take_held_ports(struct node_endpoint *ep, unsigned i, bool rtcp,
+/* The sockets that were held. */
+static int take_held_ports(struct node_endpoint *ep, bool rtcp,
 			   struct cr_err *e)
 {
 	struct node *n = ep->node;
+	const struct call_past *past = n->restoring;
 	struct sockaddr_storage at = { .ss_family = AF_UNSPEC };
 	socklen_t len = sizeof(at);
 	struct port_pair ports = { .rtcp = -1 };
 	char name[END_NAME];
 	int fd[2] = { -1, -1 };
-	int had = store_take(n->cfg.store, end_name(name, n->restoring->id, i),
-			     fd, 2);
+	int had = store_take(
+		n->cfg.store,
+		past->id ? end_name(name, past->id, past->end)
+			 : endpoint_name(name, past->stream[0].endpoint),
+		fd, 2);
 
 	if (had == (rtcp ? 2 : 1) &&
 	    !getsockname(fd[0], (struct sockaddr *)&at, &len)) {
@@ -355,16 +418,15 @@ static int take_held_ports(struct node_endpoint *ep, unsigned i, bool rtcp,
 int node_restore_ports(struct node_endpoint *ep, bool rtcp, struct cr_err *e)
 {
 	const struct call_past *past = ep->node->restoring;
-	const unsigned i = ep->node->restoring->ends++;
 
 	if (past->how == RESTORE_HELD)
-		return take_held_ports(ep, i, rtcp, e);
+		return take_held_ports(ep, rtcp, e);
 	if (past->how == RESTORE_MOVED)
 		return port_pair_open(ep->interface->ports, rtcp, &ep->ports,
 				      e);
 	return port_pair_open_at(ep->interface->ports,
-				 address_port(&past->stream[i].at), rtcp,
-				 &ep->ports, e);
+				 address_port(&past->stream[past->end].at),
+				 rtcp, &ep->ports, e);
 }
 
 /* Packets that the party is said to have sent, a while ago, until it leads. */
@@ -390,7 +452,7 @@ static void hear_again(struct endpoint *endpoint,
 
 void node_restore_heard(const struct node *n, struct endpoint *endpoint)
 {
-	const unsigned i = n->restoring->ends - 1;
+	const unsigned i = n->restoring->end;
 	const unsigned terms = n->restoring->stream[i].terms;
 	unsigned long long count[LEARN_NCOUNTERS];
 	struct sockaddr_storage from;

@@ -3,7 +3,9 @@
  * Calls that outlive the process. While a call runs, its state is kept in a
  * slot (media/state_memory.h), and its sockets are held (observe/store.h):
  * under "rtp" those of the shared port, under "call-ID-0" and "call-ID-1" those
- * of the call's ends. A process that finds both goes on with the call.
+ * of the call's ends, under "end-ID" those of an endpoint that was opened by
+ * itself, which has a slot of its own. A process that finds both goes on with
+ * the call.
  *
  *   start    slot taken; streams write their records from the first packet on
  *            -> node_call_keep(): the text, the sockets
@@ -29,6 +31,7 @@
 #include "cr/sched.h"
 #include "media/state_memory.h"
 
+struct cr_err;
 struct endpoint;
 struct interface;
 struct interface_request;
@@ -48,14 +51,15 @@ enum restore_how {
 struct stream_past {
 	struct sockaddr_storage at; /**< where its packets came in */
 	uint32_t ssrc_in, ssrc_out;
-	uint32_t terms;	 /**< how often those of its input had changed */
-	cr_ns mean, p99; /**< of its cost */
+	uint32_t terms;	   /**< how often those of its input had changed */
+	cr_ns mean, p99;   /**< of its cost */
+	uint32_t endpoint; /**< where it comes in; 0: no name */
 };
 
-/** A call whose process has died. */
+/** A call whose process has died; or, with id 0, the endpoint of stream[0]. */
 struct call_past {
 	enum restore_how how;
-	uint32_t id, endpoint; /**< the first ones; endpoint 0: no name */
+	uint32_t id; /**< of its first stream */
 	cr_ns started_utc;
 	cr_ns node_utc;	   /**< of the process that has begun it */
 	unsigned crashes;  /**< of a process, in a frame of it */
@@ -64,7 +68,7 @@ struct call_past {
 	struct state_slot *slot;
 	/* the node's */
 	bool taken;			 /**< the slot has an owner */
-	unsigned ends;			 /**< opened so far */
+	unsigned end;			 /**< that is being opened */
 	uint32_t last_id, last_endpoint; /**< of the node, before */
 };
 
@@ -81,6 +85,10 @@ void node_call_records(const struct node_call *c, cr_ns shift,
 /** Keep it under @text. 0; -ENOENT: there is no slot; -EMSGSIZE; or as
  * store_put(). */
 int node_call_keep(struct node_call *c, const char *text, size_t bytes);
+/** The same of @ep, which was opened by itself. */
+void node_endpoint_past(const struct node_endpoint *ep, struct call_past *out);
+int node_endpoint_keep(struct node_endpoint *ep, const char *text,
+		       size_t bytes);
 
 /** The text of the next slot that has one, from *@at on, into
  * @out[STATE_TEXT_MAX + 1], with its @slot. False: there are no more. */
@@ -93,10 +101,11 @@ struct state_slot *node_foreign_slot(struct node *n, const char *records,
 /** What is started next goes on with @past, its crash counted. 0; or -EEXIST
  * with @e: one of its ids is in use; node_restored() follows anyway. */
 int node_restore_as(struct node *n, struct call_past *past, struct cr_err *e);
-/** @c has been restored, or (NULL) the call of @past could not be: its slot is
- * free. Ends it if the process has died in it twice. */
-void node_restored(struct node *n, const struct call_past *past,
-		   struct node_call *c);
+/** It does, or (@is false) cannot: its slot is free. */
+void node_restored(struct node *n, const struct call_past *past, bool is);
+/** All are restored: listen at the shared port, and close endpoints that are
+ * nobody's. -errno with @e: it cannot be listened to. */
+int node_restored_all(struct node *n, struct cr_err *e);
 
 /* --- the node's --- */
 
@@ -104,6 +113,8 @@ void node_restored(struct node *n, const struct call_past *past,
 struct state_slot *node_take_slot(struct node *n);
 /** The call is ending: nobody is to go on with it. */
 void node_call_forget(const struct node_call *c);
+/** The same of an endpoint. */
+void node_endpoint_forget(const struct node_endpoint *ep);
 
 /** As interfaces_choose(); or of a call that is being restored at the same
  * ports, the one that has its address: -EADDRNOTAVAIL with @e: none has. */
@@ -113,10 +124,11 @@ int node_choose_interface(struct node *n,
 /** May the call that is being restored be at the shared port? 0; or
  * -EADDRNOTAVAIL with @e: its packets do not come there. */
 int node_restore_at_shared(const struct node *n, struct cr_err *e);
-/** The sockets of the next end of node->restoring, with @rtcp two, into
+/** The sockets of the end of node->restoring that is being opened, with @rtcp
+ * two, into
  * @ep->ports. 0; -ENOENT, or as port_pair_open(), with @e. */
 int node_restore_ports(struct node_endpoint *ep, bool rtcp, struct cr_err *e);
-/** @endpoint, of the end whose ports were restored last, has heard before. */
+/** @endpoint, of the end that is being opened, has heard before. */
 void node_restore_heard(const struct node *n, struct endpoint *endpoint);
 /** The sockets of the shared port, into @fd[@nfd], if it is as it was. Returns
  * how many. */

@@ -187,7 +187,7 @@ static json_t *change_stream(struct service *sv,
 	ret = change_one(st, &a->spec, lacks, &err->why);
 	if (ret)
 		return request_wait(ret, err);
-	keep_call_change(node_stream_call(st), &a->spec);
+	keep_stream_change(st, &a->spec);
 	return stream_json(st);
 }
 
@@ -295,8 +295,7 @@ json_t *method_call_take(void *arg, struct rpc_peer *peer, const json_t *params,
 	if (!request_read(call_state_fields, &ask, params, err) ||
 	    !request_begins(sv, err))
 		return NULL;
-	ret = take_call(sv->node,
-			&(struct replica_call){ ask.state, ask.records },
+	ret = take_call(sv, &(struct replica_call){ ask.state, ask.records },
 			clock_now(), RESTORE_MOVED, &c, &err->why);
 	return ret ? request_refuse(err, request_code(ret)) : call_json(c);
 }

@@ -41,6 +41,7 @@ json_t *method_endpoint_open(void *arg, struct rpc_peer *peer,
 		return request_refuse(err, request_code(ret));
 	ep->opened = true;
 	ep->owner = ask.keep ? NULL : s;
+	keep_endpoint(ep);
 	return endpoint_json(ep);
 }
 
@@ -110,6 +111,7 @@ static json_t *change_endpoint(struct service *sv,
 	ret = node_call_change_party(ep, &spec->end[0], lacks, &err->why);
 	if (ret)
 		return request_wait(ret, err);
+	keep_endpoint(ep);
 	if (ep->call)
 		keep_call_change(ep->call, spec);
 	return endpoint_json(ep);

@@ -1,9 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Calls as texts that a new process reads.
+ * Calls and endpoints as texts that a new process reads.
  *
- *   { "call": 7, "started": ..., "a": {...}, "b": {...},   struct call_past
- *     "start": {...} }   params of call.start, as changed since
+ *   { "past": {...},     struct call_past
+ *     "session": "...",  id of its owner's; none: it is nobody's
+ *     "start": {...},    params of call.start, as changed since
+ *     "change": [...],   of each stream of two that was changed itself: params
+ *                        of stream.change, as it is now; null: it was not
+ *     "note": ... }      keep_call_note()
+ *
+ *   { "end": {...},      struct call_past
+ *     "session": "...", "opened": true,
+ *     "party": {...} }   params of endpoint.open, as it is now
  */
 #include "protocol/kept_calls.h"
 
@@ -12,8 +20,9 @@
 #include <string.h>
 
 #include "node/call_check.h"
-#include "node/node_call.h"
 #include "node/node.h"
+#include "node/node_call.h"
+#include "node/node_endpoint.h"
 #include "node/restore.h"
 #include "observe/log.h"
 #include "protocol/field_json.h"
@@ -22,6 +31,10 @@
 
 FIELD_TABLE_DECLARE(stream_past, struct stream_past);
 FIELD_TABLE_DECLARE(call_past, struct call_past);
+FIELD_TABLE_DECLARE(end_past, struct call_past);
+FIELD_TABLE_DECLARE(passed_type, struct passed_type);
+FIELD_TABLE_DECLARE(event_type, struct telephone_event_type);
+FIELD_TABLE_DECLARE(kept_party, struct endpoint_spec);
 
 const struct field stream_past_fields[] = {
 	{ ROW_ADDRESS(stream_past, "at", at) },
@@ -30,13 +43,13 @@ const struct field stream_past_fields[] = {
 	{ ROW_INT(stream_past, "terms", terms), .max = UINT32_MAX },
 	{ ROW_INT(stream_past, "mean", mean), .max = CALL_COST_MAX },
 	{ ROW_INT(stream_past, "p99", p99), .max = CALL_COST_MAX },
+	{ ROW_INT(stream_past, "endpoint", endpoint), .max = UINT32_MAX },
 	{ 0 },
 };
 
 const struct field call_past_fields[] = {
 	{ ROW_INT(call_past, "call", id), .min = 1, .max = UINT32_MAX,
 	  .required = "" },
-	{ ROW_INT(call_past, "endpoint", endpoint), .max = UINT32_MAX },
 	{ ROW_INT(call_past, "started", started_utc), .max = INT64_MAX },
 	{ ROW_INT(call_past, "node", node_utc), .max = INT64_MAX },
 	{ ROW_INT(call_past, "crashes", crashes), .max = 100 },
@@ -46,53 +59,96 @@ const struct field call_past_fields[] = {
 	{ 0 },
 };
 
+const struct field end_past_fields[] = {
+	{ ROW_OBJECT(end_past, "in", stream[0], stream_past) },
+	{ 0 },
+};
+
+const struct field passed_type_fields[] = {
+	{ ROW_INT(passed_type, "pt", pt), .max = 127 },
+	{ ROW_INT(passed_type, "as", as), .max = 255 },
+	{ ROW_INT(passed_type, "clock", clock), .max = UINT32_MAX },
+	{ 0 },
+};
+
+const struct field event_type_fields[] = {
+	{ ROW_INT(event_type, "pt", pt), .max = 127 },
+	{ ROW_INT(event_type, "clock", clock), .max = UINT32_MAX },
+	{ 0 },
+};
+
+/* With what only NG says. */
+const struct field kept_party_fields[] = {
+	{ ROW_SHARED(kept_party, party_endpoint) },
+	{ ROW_LIST(kept_party, "passed", passed.one, passed.n, passed_type),
+	  .max = PASSED_TYPES_MAX },
+	{ ROW_LIST(kept_party, "more_events", types.more.one, types.more.n,
+		   event_type),
+	  .max = TELEPHONE_EVENT_TYPES },
+	{ 0 },
+};
+
 /* --- while calls run --- */
 
-/* @past and @spec are the text of @c from now on. */
-static void write_text(struct node_call *c, const struct call_past *past,
-		       const struct call_spec *spec)
+static json_t *owner_json(const void *owner)
 {
-	json_t *o = field_write_request(call_past_fields, past);
+	const struct session *s = owner;
+
+	return s ? json_string(s->id) : NULL;
+}
+
+/* Member @name of @o is @value, whose reference is taken; NULL: it has none. */
+static void set_member(json_t *o, const char *name, json_t *value)
+{
+	if (value)
+		(void)json_object_set_new(o, name, value);
+	else
+		(void)json_object_del(o, name);
+}
+
+/* @text, of what has number @id, is kept; it is freed. */
+static void report_kept(int err, char *text, const char *what, uint32_t id)
+{
+	if (err)
+		log_event(LOG_WARN, "call-not-kept", LOG_INT(what, id),
+			  LOG_STR("why", strerror(-err)));
+	free(text);
+}
+
+/* @past and @spec are the text of @c from now on, with what else @o has, whose
+ * reference is taken. */
+static void write_text(struct node_call *c, const struct call_past *past,
+		       const struct call_spec *spec, json_t *o)
+{
 	json_t *start = field_write_request(spec->port == CALL_PORT_EACH
 						    ? call_two_fields
 						    : call_one_fields,
 					    spec);
 	json_t *each = field_write_request(call_each_fields, spec);
 	char *text;
-	int err;
 
 	(void)json_object_update(start, each);
 	json_decref(each);
-	(void)json_object_set_new(o, "start", start);
-	text = o ? json_dumps(o, JSON_COMPACT) : NULL;
-	err = text ? node_call_keep(c, text, strlen(text)) : -ENOMEM;
-	if (err)
-		log_event(LOG_WARN, "call-not-kept", LOG_INT("call", past->id),
-			  LOG_STR("why", strerror(-err)));
-	free(text);
+	set_member(o, "start", start);
+	set_member(o, "past", field_write_request(call_past_fields, past));
+	set_member(o, "session", owner_json(node_call_owner(c)));
+	text = json_dumps(o, JSON_COMPACT);
+	report_kept(text ? node_call_keep(c, text, strlen(text)) : -ENOMEM,
+		    text, "call", past->id);
 	json_decref(o);
 }
 
-/* Read @text, into @past and @spec, whose texts are those of the object that it
- * returns; NULL with @e. */
-static json_t *read_text(const char *text, struct call_past *past,
-			 struct call_spec *spec, struct cr_err *e)
+/* Read @o, the text of a call, into @past and @spec, whose texts are those of
+ * @o. 0, or -EINVAL with @e. */
+static int read_call(const json_t *o, struct call_past *past,
+		     struct call_spec *spec, struct cr_err *e)
 {
-	json_t *o = json_loads(text, 0, NULL);
-	json_t *start = json_incref(json_object_get(o, "start"));
-	int err;
+	int err = field_read(call_past_fields, json_object_get(o, "past"), past,
+			     e);
 
-	(void)json_object_del(o, "start");
-	err = field_read(call_past_fields, o, past, e);
 	if (!err)
 		err = field_complete(call_past_fields, past, e);
-	if (!err)
-		err = call_params(spec, start, e);
-	json_decref(o);
-	if (!err)
-		return start;
-	json_decref(start);
-	return NULL;
+	return err ? err : call_params(spec, json_object_get(o, "start"), e);
 }
 
 void keep_call(const struct node *n, struct node_call *c,
@@ -100,10 +156,18 @@ void keep_call(const struct node *n, struct node_call *c,
 {
 	struct call_past past;
 
-	if (!node_keeps(n) || spec->end[0].endpoint || spec->end[1].endpoint)
+	if (!node_keeps(n))
 		return;
 	node_call_past(c, &past);
-	write_text(c, &past, spec);
+	write_text(c, &past, spec, json_object());
+}
+
+/* The text of @c; NULL: it has none. */
+static json_t *text_of(const struct node_call *c)
+{
+	char text[STATE_TEXT_MAX + 1];
+
+	return node_call_kept(c, text) ? json_loads(text, 0, NULL) : NULL;
 }
 
 /* Let @spec be what the stream of a call of one is now, which @ask has changed.
@@ -122,78 +186,258 @@ static void renew_one(struct call_spec *spec, struct node_stream *st,
 }
 
 /* The same of the ends of a call of two: the interface of each is where its
- * port is. */
+ * port is. One that was opened by itself has a text of its own. */
 static void renew_two(struct call_spec *spec, const struct node_call *c)
 {
 	for (unsigned i = 0; i < 2; i++) {
+		struct node_endpoint *ep = node_call_endpoint(c, i);
 		const char *at = spec->end[i].interface;
 
-		spec->end[i] = *node_call_spec(c, i);
+		if (spec->end[i].endpoint) {
+			keep_endpoint(ep);
+			continue;
+		}
+		spec->end[i] = ep->spec;
 		spec->end[i].interface = at;
 	}
 }
 
-void keep_call_change(struct node_call *c, const struct call_spec *ask)
+/* All that stream.change can say of @st, as it is now. */
+static json_t *write_change(struct node_stream *st)
 {
-	struct call_past past = { 0 }, now;
-	char text[STATE_TEXT_MAX + 1];
-	struct call_spec spec;
-	struct cr_err e;
-	json_t *start;
+	struct node_stream_info is;
+	struct call_spec all = CALL_CHANGE_UNSAID;
+	json_t *o;
 
-	start = node_call_kept(c, text) ? read_text(text, &past, &spec, &e)
-					: NULL;
-	if (!start)
+	node_stream_info(st, &is);
+	all.terms = is.terms;
+	all.ptime = is.ptime;
+	all.end[1].ptime = is.out.ptime;
+	all.end[1].side.mode = is.out.mode;
+	o = field_write(call_change_one_fields, &all);
+	set_member(o, "stream", json_integer(is.id));
+	return o;
+}
+
+/* As they are now: the streams that were changed themselves, and the one that
+ * @ask has changed. */
+static json_t *write_changes(const struct node_call *c, const json_t *was,
+			     const struct call_spec *ask)
+{
+	json_t *changes = json_array();
+
+	for (unsigned i = 0; i < 2; i++) {
+		struct node_stream *st = node_call_stream(c, i);
+		bool has = st && (node_stream_id(st) == ask->id ||
+				  json_is_object(json_array_get(was, i)));
+
+		(void)json_array_append_new(changes, has ? write_change(st)
+							 : json_null());
+	}
+	return changes;
+}
+
+/* @stream: @ask was about one stream of @c. */
+static void keep_again(struct node_call *c, const struct call_spec *ask,
+		       bool stream)
+{
+	static const struct call_spec none;
+	struct call_past past = { 0 }, now;
+	struct call_spec spec;
+	json_t *o = text_of(c);
+	struct cr_err e;
+
+	if (!o || read_call(o, &past, &spec, &e)) {
+		json_decref(o);
 		return;
+	}
 	node_call_past(c, &now);
 	now.crashes = past.crashes;
 	now.crashed_utc = past.crashed_utc;
-	if (node_call_streams(c) == 2)
+	if (node_call_streams(c) == 2) {
 		renew_two(&spec, c);
-	else
+		set_member(o, "change",
+			   write_changes(c, json_object_get(o, "change"),
+					 stream ? ask : &none));
+	} else {
 		renew_one(&spec, node_call_stream(c, 0), ask);
-	write_text(c, &now, &spec);
-	json_decref(start);
+	}
+	write_text(c, &now, &spec, json_incref(o));
+	json_decref(o);
+}
+
+void keep_call_change(struct node_call *c, const struct call_spec *ask)
+{
+	keep_again(c, ask, false);
+}
+
+void keep_stream_change(struct node_stream *st, const struct call_spec *ask)
+{
+	keep_again(node_stream_call(st), ask, true);
+}
+
+void keep_endpoint(struct node_endpoint *ep)
+{
+	struct call_past past;
+	json_t *o, *party;
+	char *text;
+
+	if (!ep->slot)
+		return;
+	node_endpoint_past(ep, &past);
+	party = field_write_request(kept_party_fields, &ep->spec);
+	set_member(party, "interface", json_string(ep->interface->cfg.name));
+	o = json_pack("{s:o, s:b, s:o}", "end",
+		      field_write_request(end_past_fields, &past), "opened",
+		      (int)ep->opened, "party", party);
+	set_member(o, "session", owner_json(ep->owner));
+	text = json_dumps(o, JSON_COMPACT);
+	report_kept(text ? node_endpoint_keep(ep, text, strlen(text)) : -ENOMEM,
+		    text, "endpoint", ep->id);
+	json_decref(o);
+}
+
+void keep_call_note(struct node_call *c, json_t *note)
+{
+	json_t *o = text_of(c);
+	char *text;
+
+	if (!o) {
+		json_decref(note);
+		return;
+	}
+	set_member(o, "note", note);
+	text = json_dumps(o, JSON_COMPACT);
+	report_kept(text ? node_call_keep(c, text, strlen(text)) : -ENOMEM,
+		    text, "call", node_call_id(c));
+	json_decref(o);
+}
+
+json_t *kept_call_note(const struct node_call *c)
+{
+	json_t *o = text_of(c);
+	json_t *note = json_incref(json_object_get(o, "note"));
+
+	json_decref(o);
+	return note;
 }
 
 /* --- in a new process --- */
 
-/* The call of @text, into *@out. 0, or -errno with @e. */
-static int restore_text(struct node *n, const char *text,
+/* A call or an endpoint that is read. Texts of it are borrowed from @o. */
+struct kept_text {
+	json_t *o;
+	struct state_slot *slot;
+};
+
+struct restoring {
+	struct service *sv;
+	struct node *node;
+	struct kept_text *text;
+	unsigned n, room;
+	unsigned restored, dropped;
+};
+
+static bool read_all(struct restoring *r)
+{
+	char text[STATE_TEXT_MAX + 1];
+	struct state_slot *slot;
+	unsigned at = 0;
+
+	while (node_restore_next(r->node, &at, &slot, text)) {
+		if (r->n == r->room) {
+			unsigned room = r->room ? 2 * r->room : 64;
+			struct kept_text *more =
+				realloc(r->text, room * sizeof(*more));
+
+			if (!more)
+				return false;
+			r->text = more;
+			r->room = room;
+		}
+		r->text[r->n++] =
+			(struct kept_text){ json_loads(text, 0, NULL), slot };
+	}
+	return true;
+}
+
+static struct session *owner_of(struct service *sv, const json_t *o)
+{
+	const char *id = json_string_value(json_object_get(o, "session"));
+
+	return id ? session_restore(sv, id) : NULL;
+}
+
+/* A change that cannot be made again leaves the stream as it began. */
+static void change_again(struct node_stream *st, const json_t *change)
+{
+	struct cr_err e = { "" };
+	struct call_spec ask;
+	struct stream_cfg to;
+	int err;
+
+	if (!json_is_object(change))
+		return;
+	err = call_change_params(&ask, stream_change_fields, change, &e);
+	to = node_stream_cfg(st);
+	if (!err)
+		err = call_check_change(&to, &ask, &e);
+	if (!err)
+		err = node_stream_change(st, &to, ask.end[1].side.mode != NULL,
+					 &e);
+	if (err)
+		log_event(LOG_WARN, "change-not-restored",
+			  LOG_INT("stream", node_stream_id(st)),
+			  LOG_STR("why", e.text));
+}
+
+/* The call of @t, into *@out. 0, or -errno with @e. */
+static int restore_call(struct service *sv, const struct kept_text *t,
 			struct call_past *past, struct node_call **out,
 			struct cr_err *e)
 {
+	struct node *n = sv->node;
 	struct node_call *c = NULL;
 	struct node_cost_wait lacks;
 	struct call_past now;
 	struct call_spec spec;
-	json_t *start = read_text(text, past, &spec, e);
-	int err = -EINVAL;
+	struct session *s;
+	int err = read_call(t->o, past, &spec, e);
 
-	if (start)
+	if (!err)
 		err = node_restore_as(n, past, e);
 	if (!err)
 		err = node_call_start(n, &spec, &lacks, &c, e);
-	node_restored(n, past, err ? NULL : c);
-	if (!err) {
-		node_call_past(c, &now);
-		now.crashes = past->crashes;
-		now.crashed_utc = past->crashed_utc;
-		if (past->crashes < 2) /* else it ends */
-			write_text(c, &now, &spec);
-		*out = c;
-	}
-	json_decref(start);
-	return err;
+	node_restored(n, past, !err);
+	if (err)
+		return err;
+	for (unsigned i = 0; i < node_call_streams(c); i++)
+		change_again(
+			node_call_stream(c, i),
+			json_array_get(json_object_get(t->o, "change"), i));
+	s = past->how == RESTORE_HELD ? owner_of(sv, t->o) : NULL;
+	node_call_set_owner(c, s);
+	if (s)
+		s->calls++;
+	node_call_past(c, &now);
+	now.crashes = past->crashes;
+	now.crashed_utc = past->crashed_utc;
+	if (past->crashes < 2)
+		write_text(c, &now, &spec, json_incref(t->o));
+	else
+		node_call_stop(c, NODE_END_CRASHED, NULL);
+	*out = c;
+	return 0;
 }
 
-int take_call(struct node *n, const struct replica_call *call, cr_ns shift,
+int take_call(struct service *sv, const struct replica_call *call, cr_ns shift,
 	      enum restore_how how, struct node_call **out, struct cr_err *e)
 {
 	struct call_past past = {
 		.how = how,
-		.slot = node_foreign_slot(n, call->records, shift),
+		.slot = node_foreign_slot(sv->node, call->records, shift),
 	};
+	struct kept_text t = { NULL, past.slot };
 	int err;
 
 	if (!past.slot)
@@ -201,53 +445,94 @@ int take_call(struct node *n, const struct replica_call *call, cr_ns shift,
 			       "this node has no room for the state of a call: "
 			       "it needs --replicate, --supervise or a service "
 			       "manager that holds descriptors");
-	err = restore_text(n, call->text ? call->text : "", &past, out, e);
+	t.o = json_loads(call->text ? call->text : "", 0, NULL);
+	err = restore_call(sv, &t, &past, out, e);
+	json_decref(t.o);
 	if (err)
 		log_event(LOG_WARN, "call-not-taken", LOG_INT("call", past.id),
 			  LOG_STR("why", e->text));
 	return err;
 }
 
-unsigned take_calls(struct node *n, const struct replica *got,
+unsigned take_calls(struct service *sv, const struct replica *got,
 		    unsigned *dropped)
 {
 	unsigned taken = 0;
 
-	node_gather(n);
+	node_gather(sv->node);
 	for (unsigned i = 0; i < got->n; i++) {
 		struct node_call *c;
 		struct cr_err e = { "" };
 
-		taken += !take_call(n, &got->call[i], got->shift, RESTORE_TAKEN,
-				    &c, &e);
+		taken += !take_call(sv, &got->call[i], got->shift,
+				    RESTORE_TAKEN, &c, &e);
 	}
-	node_notify(n);
+	node_notify(sv->node);
 	*dropped = got->n - taken;
 	return taken;
 }
 
-void restore_calls(struct node *n)
+static int restore_endpoint(struct restoring *r, const struct kept_text *t,
+			    struct call_past *past, struct cr_err *e)
 {
-	unsigned at = 0, restored = 0, dropped = 0;
-	char text[STATE_TEXT_MAX + 1];
-	struct state_slot *slot;
+	struct endpoint_spec spec = ENDPOINT_SPEC_UNSAID;
+	struct node_endpoint *ep;
+	int err = field_read(end_past_fields, json_object_get(t->o, "end"),
+			     past, e);
 
-	while (node_restore_next(n, &at, &slot, text)) {
-		struct call_past past = { .slot = slot };
-		struct node_call *c;
-		struct cr_err e = { "" };
-
-		if (restore_text(n, text, &past, &c, &e)) {
-			log_event(LOG_WARN, "call-not-restored",
-				  LOG_INT("call", past.id),
-				  LOG_STR("why", e.text));
-			dropped++;
-		} else {
-			restored++;
-		}
+	if (!err)
+		err = field_read(kept_party_fields,
+				 json_object_get(t->o, "party"), &spec, e);
+	if (!err)
+		err = node_restore_as(r->node, past, e);
+	if (!err) {
+		err = node_endpoint_open(r->node, &spec, &endpoint_own_names,
+					 &ep, e);
 	}
-	if (restored || dropped)
-		log_event(LOG_INFO, "calls-restored",
-			  LOG_INT("calls", restored),
-			  LOG_INT("dropped", dropped));
+	node_restored(r->node, past, !err);
+	if (err)
+		return err;
+	ep->opened = json_is_true(json_object_get(t->o, "opened"));
+	ep->owner = owner_of(r->sv, t->o);
+	keep_endpoint(ep);
+	return 0;
+}
+
+static void restore_text(struct restoring *r, const struct kept_text *t,
+			 bool call)
+{
+	struct call_past past = { .slot = t->slot };
+	struct cr_err e = { "" };
+	struct node_call *c;
+	int err = call ? restore_call(r->sv, t, &past, &c, &e)
+		       : restore_endpoint(r, t, &past, &e);
+
+	r->restored += call && !err;
+	r->dropped += call && err;
+	if (err)
+		log_event(
+			LOG_WARN,
+			call ? "call-not-restored" : "endpoint-not-restored",
+			LOG_INT("id", call ? past.id : past.stream[0].endpoint),
+			LOG_STR("why", e.text));
+}
+
+int restore_calls(struct service *sv, struct cr_err *e)
+{
+	struct restoring r = { .sv = sv, .node = sv->node };
+	bool all = read_all(&r);
+
+	/* calls may have endpoints that were opened before */
+	for (unsigned call = 0; call < 2; call++)
+		for (unsigned i = 0; i < r.n; i++)
+			if (call != !!json_object_get(r.text[i].o, "end"))
+				restore_text(&r, &r.text[i], call);
+	while (r.n)
+		json_decref(r.text[--r.n].o);
+	free(r.text);
+	if (r.restored || r.dropped || !all)
+		log_event(all ? LOG_INFO : LOG_ERROR, "calls-restored",
+			  LOG_INT("calls", r.restored),
+			  LOG_INT("dropped", r.dropped));
+	return node_restored_all(sv->node, e);
 }

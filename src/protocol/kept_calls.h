@@ -1,37 +1,53 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The text of a call that outlives the process (node/restore.h): JSON of what
- * has started it, as changed since, and of the node's part. Of calls that
- * were started by JSON-RPC; those whose endpoints were opened by themselves are
- * not kept.
+ * Calls that outlive the process (node/restore.h), as texts: JSON of what has
+ * started a call, of what has changed it, whose it is, and of the node's part;
+ * and of endpoints that were opened by themselves.
  *
  * Control thread.
  */
 #ifndef PROTOCOL_KEPT_CALLS_H
 #define PROTOCOL_KEPT_CALLS_H
 
+#include <jansson.h>
+
 #include "node/replicate.h"
 #include "node/restore.h"
 
 struct call_spec;
+struct cr_err;
 struct node;
 struct node_call;
+struct node_endpoint;
+struct node_stream;
+struct service;
 
 /** @c, which @spec has started, is kept, if anybody keeps calls. */
 void keep_call(const struct node *n, struct node_call *c,
 	       const struct call_spec *spec);
-/** @ask has changed it, one of its streams, or its endpoints. */
+/** @ask has changed it, or an endpoint of it. */
 void keep_call_change(struct node_call *c, const struct call_spec *ask);
+/** @ask has changed @st itself. */
+void keep_stream_change(struct node_stream *st, const struct call_spec *ask);
+/** @ep, which was opened by itself, is kept as it is now. */
+void keep_endpoint(struct node_endpoint *ep);
+
+/** What its user knows of @c beside: @note, whose reference is taken. */
+void keep_call_note(struct node_call *c, json_t *note);
+/** That, a new reference; NULL: nothing. */
+json_t *kept_call_note(const struct node_call *c);
 
 /** Take a call of another machine, times in its records with @shift added, into
  * *@out. 0; or -errno with @e. */
-int take_call(struct node *n, const struct replica_call *call, cr_ns shift,
+int take_call(struct service *sv, const struct replica_call *call, cr_ns shift,
 	      enum restore_how how, struct node_call **out, struct cr_err *e);
 /** All calls of @got. Returns how many; *@dropped could not be taken. */
-unsigned take_calls(struct node *n, const struct replica *got,
+unsigned take_calls(struct service *sv, const struct replica *got,
 		    unsigned *dropped);
 
-/** Go on with all calls that were kept. They belong to no session. */
-void restore_calls(struct node *n);
+/** Go on with all calls and endpoints that were kept. Those of a session wait
+ * for its client, as if the connection was lost now. -errno with @e: the node
+ * cannot be used. */
+int restore_calls(struct service *sv, struct cr_err *e);
 
 #endif

@@ -520,7 +520,7 @@ static void on_replica(void *arg, const struct replica *got,
 	if (got) {
 		result = (struct takeover_result){ .node = got->node,
 						   .alive = got->alive };
-		result.calls = take_calls(sv->node, got, &result.dropped);
+		result.calls = take_calls(sv, got, &result.dropped);
 		replicate_count(sv->cfg.replicate, result.calls,
 				result.dropped);
 		log_event(LOG_WARN, "taken-over", LOG_STR("node", got->node),

@@ -60,6 +60,10 @@ extern const struct rpc_method service_methods[];
 /** The session of @peer, or NULL with the reason in @err. */
 struct session *session_of(struct rpc_peer *peer, struct rpc_error *err);
 
+/** The session @id of a process that has died, whose client may come back
+ * within the time of grace. NULL: out of memory, or it cannot be an id. */
+struct session *session_restore(struct service *sv, const char *id);
+
 /** Move the calls and the identity of session @id to @to, whose association
  * has just said hello. An association that still held it has no session any
  * more. False: there is no such session. */

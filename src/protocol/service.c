@@ -122,8 +122,13 @@ static void session_end(struct session *s)
 	s->over = true;
 	if (s->calls)
 		end_calls(s);
-	while ((ep = node_endpoint_of_owner(s->service->node, s)))
+	while ((ep = node_endpoint_of_owner(s->service->node, s))) {
+		bool stays = ep->call;
+
 		node_endpoint_disown(ep);
+		if (stays)
+			keep_endpoint(ep);
+	}
 	if (!s->calls)
 		session_free(s);
 }
@@ -145,26 +150,35 @@ static bool refuse_peer(const struct rpc_peer *peer)
 	return false;
 }
 
+static struct session *session_new(struct service *sv)
+{
+	struct session *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return NULL;
+	s->service = sv;
+	s->grace = evtimer_new(sv->cfg.base, on_grace, s);
+	if (!s->grace) {
+		free(s);
+		return NULL;
+	}
+	LIST_INSERT_HEAD(&sv->sessions, s, link);
+	return s;
+}
+
 static bool peer_up(void *arg, struct rpc_peer *peer)
 {
 	struct service *sv = arg;
-	struct session *s = calloc(1, sizeof(*s));
+	struct session *s = session_new(sv);
 	uint64_t id;
 
 	if (!s)
 		return refuse_peer(peer);
-	s->service = sv;
 	s->peer = peer;
-	s->grace = evtimer_new(sv->cfg.base, on_grace, s);
-	if (!s->grace) {
-		free(s);
-		return refuse_peer(peer);
-	}
 	evutil_secure_rng_get_bytes(&id, sizeof(id));
 	(void)snprintf(s->id, sizeof(s->id), "%016llx", (unsigned long long)id);
 	s->number = peer->id;
 	peer->stranger = sv->cfg.key && strcmp(peer->transport, "unix") != 0;
-	LIST_INSERT_HEAD(&sv->sessions, s, link);
 	peer->owner = s;
 	log_event(LOG_INFO, "peer-up", LOG_WORD("peer", peer->address),
 		  LOG_INT("session", s->number));
@@ -260,6 +274,19 @@ static struct session *session_named(struct service *sv, const char *id)
 	if (!s->over && !strcmp(s->id, id))
 		return s;
 	return NULL;
+}
+
+struct session *session_restore(struct service *sv, const char *id)
+{
+	struct timeval grace = timeval_of(sv->cfg.grace);
+	struct session *s = session_named(sv, id);
+
+	if (s || strlen(id) >= sizeof(s->id) || !(s = session_new(sv)))
+		return s;
+	(void)snprintf(s->id, sizeof(s->id), "%s", id);
+	s->why = NODE_END_LOST;
+	(void)evtimer_add(s->grace, &grace);
+	return s;
 }
 
 bool session_resume(struct session *to, const char *id)
@@ -482,7 +509,7 @@ int service_open(struct service **out, const struct service_config *cfg,
 	LIST_INIT(&sv->deferred);
 	err = node_open(&sv->node, &sv->cfg.node, warn, e);
 	if (!err)
-		restore_calls(sv->node);
+		err = restore_calls(sv, e);
 	if (!err)
 		err = open_server(sv, e);
 	if (!err)

@@ -116,13 +116,15 @@ def address(text):
 
 
 class Rig:
-    def __init__(self, daemon, path):
+    def __init__(self, daemon, path, *options):
         self.path = path / "control"
         self.records = path / "records"
         self.d = daemon("--supervise", "--control-socket", str(self.path),
-                        "--records", str(self.records))
+                        "--records", str(self.records), "--drain-timeout", "0s",
+                        *options)
         self.control = Control(self.path)
         self.calls, self.phones = [], []
+        self.parties = {}  # of each call
 
     def process(self):
         """The daemon; None while there is none."""
@@ -131,9 +133,13 @@ class Rig:
         return int(children.split()[0]) if children.split() else None
 
     def _start(self, **params):
-        reply = self.control.ask("call.start", {"keep": True, **params})
+        result = self.ask("call.start", **{"keep": True, **params})
+        self.calls.append(result["call"])
+        return result
+
+    def ask(self, method, **params):
+        reply = self.control.ask(method, params)
         assert "result" in reply, reply
-        self.calls.append(reply["result"]["call"])
         return reply["result"]
 
     def one(self, port, ssrc):
@@ -145,15 +151,17 @@ class Rig:
             "out": {"codec": "amr", "mode": "12.2", "address": phone.at}})
         phone.to = address(call["rtp"]["address"])
         self.phones.append(phone)
+        self.parties[call["call"]] = [phone]
 
     def two(self, ssrc, codec, **more):
         """PCMU to PCMU, or PCMA, and back."""
         a, b = Phone(ssrc), Phone(ssrc + 1, 8 if codec == "pcma" else 0)
-        call = self._start(a={"codec": "pcmu"}, b={"codec": codec},
-                           label=f"call {ssrc}", **more)
+        call = self._start(**{"a": {"codec": "pcmu"}, "b": {"codec": codec},
+                              "label": f"call {ssrc}", **more})
         for phone, party in (a, "a"), (b, "b"):
             phone.to = address(call[party]["rtp"])
             self.phones.append(phone)
+        self.parties[call["call"]] = [a, b]
         return call
 
     def kill(self, number=signal.SIGKILL):
@@ -222,12 +230,12 @@ def test_a_killed_process_costs_frames_not_calls(rig):
     assert_sums(rig, records)
 
 
-def assert_sums(rig, records):
-    """What is counted of a call is so of all its processes."""
-    phones = {p.ssrc: p for p in rig.phones}
-    for r in sorted(records, key=lambda r: r["call"]):
+def assert_sums(rig, records, over=True):
+    """What is counted of a call is so of all its processes. @over: its
+    endpoints ended with it; RTCP of others is up to two seconds old."""
+    for r in records:
         streams = r["streams"]
-        senders = [phones[s["heard"]["ssrc"]] for s in streams]
+        senders = rig.parties[r["call"]]
         listeners = senders[::-1]  # of one stream: its only phone
         for s, sender, listener in zip(streams, senders, listeners):
             sent = sender.seq - sender.first
@@ -235,7 +243,7 @@ def assert_sums(rig, records):
             assert s["heard"]["ssrc_changes"] == 0
             heard = len(listener.heard)
             assert abs(s["count"]["packets_out"] - heard) <= IN_WORK, s
-            if s["rtcp"]:
+            if s["rtcp"] and over:
                 assert s["rtcp"]["received"] + s["rtcp"]["lost"] >= (
                     s["heard"]["expected"] - IN_WORK), s
 
@@ -248,3 +256,80 @@ def test_nothing_is_kept_that_nobody_holds(daemon, rig):
     assert is_kept(rig.process())
     alone = daemon()
     assert not is_kept(alone.process.pid)
+
+
+def test_a_client_that_comes_back_finds_its_calls(daemon, tmp_path):
+    rig = Rig(daemon, tmp_path, "--grace", "2s")
+    stays, goes = rig.control, Control(rig.path)
+    session = rig.ask("hello")["session"]
+    mine = rig.two(1000, "pcma", keep=False)
+    rig.control = goes
+    theirs = rig.two(2000, "pcmu", keep=False)
+    kept = rig.two(3000, "pcmu")
+    stays.socket.close()
+    rig.kill()
+    assert rig.ask("hello", resume=session)["session"] == session
+    rig.ask("call.stop", call=mine["call"])
+    ended = [rig.control.hear() for _ in range(2)]
+    assert {e["method"] for e in ended} == {"stream.ended"}
+    by_call = {r["call"]: r for r in rig.recorded(2)}
+    assert by_call[mine["call"]]["reason"] == "stopped"
+    assert by_call[theirs["call"]]["reason"] == "lost"
+    assert rig.listed() == [kept["call"]]
+
+
+def test_endpoints_that_were_opened_before_their_call_go_on(rig):
+    opened = [rig.ask("endpoint.open", keep=True, codec=codec)["endpoint"]
+              for codec in ("pcmu", "pcma", "pcmu")]
+    rig.two(1000, "pcma", a={"endpoint": opened[0]},
+            b={"endpoint": opened[1]})
+    rig.two(2000, "pcma", a={"endpoint": opened[2]})
+    last = max(e["endpoint"] for e in
+               rig.ask("endpoint.list")["endpoints"])
+    load = Load(rig.phones)
+    try:
+        load.all_heard(30)
+        rig.kill()
+        load.all_heard(30)
+    finally:
+        load.stop()
+    for phone in rig.phones:
+        phone.assert_goes_on()
+    assert rig.listed() == rig.calls
+    for endpoint, packets in [(e["endpoint"], e["packets"]) for e in
+                              rig.ask("endpoint.list")["endpoints"]]:
+        assert packets > 50, endpoint
+    rig.stop_calls()
+    assert_sums(rig, rig.recorded(2), over=False)
+    # the other end of the second call was that call's
+    left = [e["endpoint"] for e in rig.ask("endpoint.list")["endpoints"]]
+    assert left == opened
+    opened.append(rig.ask("endpoint.open", codec="pcmu")["endpoint"])
+    assert opened[-1] == last + 1
+    for endpoint in opened:
+        rig.ask("endpoint.close", endpoint=endpoint)
+    rig.kill()
+    assert rig.ask("endpoint.list")["endpoints"] == []
+
+
+def test_what_a_stream_was_changed_to_stays(rig):
+    call = rig.two(1000, "pcma")
+    rig.ask("stream.change", stream=call["b"]["stream"], weight=77)
+    for _ in range(2):
+        rig.kill()
+        weights = [s["weight"] for s in
+                   rig.ask("call.query", call=call["call"])["streams"]]
+        assert sorted(weights) == [77, 1024], weights
+
+
+def test_packets_at_the_shared_port_wait_for_their_calls(rig):
+    for i in range(5):
+        rig.one("shared", 2000 + i)
+    load = Load(rig.phones)
+    try:
+        load.all_heard(30)
+        rig.kill()
+        load.all_heard(30)
+    finally:
+        load.stop()
+    assert rig.ask("stats")["rx"]["unknown_ssrc"] == 0

@@ -129,10 +129,10 @@ static void open_rx(struct rx_fixture *r)
 	assert_non_null(r->table);
 	r->shared = loopback_socket(NULL);
 	r->peer = loopback_socket(NULL);
-	cfg.fd = r->shared;
 	cfg.table = r->table;
 	cfg.endpoints = &r->endpoints;
 	assert_int_equal(rx_open(&r->rx, &cfg, &warn, &e), 0);
+	assert_int_equal(rx_listen(r->rx, r->shared, INLET_MANY, &e), 0);
 	for (unsigned i = 0; i < CALLS; i++) {
 		r->endpoint[i] = endpoint_new(&(struct endpoint_cfg){
 			.fd = loopback_socket(NULL),
@@ -239,7 +239,7 @@ static void put_and_wake(void)
 static void what_is_handed_over_during_a_turn_is_taken(void **state)
 {
 	static const enum udp_io ways[] = { UDP_IO_EPOLL, UDP_IO_AUTO };
-	struct rx_config cfg = { .fd = -1, .coalesce = CR_MS, .cpu = -1 };
+	struct rx_config cfg = { .coalesce = CR_MS, .cpu = -1 };
 	struct cr_err warn = { "" }, e = { "" };
 	struct rx *rx;
 
@@ -280,7 +280,7 @@ static void the_last_receiver_is_handed_its_packets(void **state)
 	(void)sem_init(&awake, 0, 0);
 	r.table = cfg.table = stream_table_new(1024);
 	r.peer = loopback_socket(NULL);
-	r.shared = cfg.fd = loopback_socket(NULL);
+	r.shared = loopback_socket(NULL);
 	r.call[0] = call_at(0, NULL);
 	r.call[0]->stream->cfg.receiver = MOST - 1;
 	assert_int_equal(stream_table_add(r.table, r.call[0]), 0);
@@ -290,6 +290,7 @@ static void the_last_receiver_is_handed_its_packets(void **state)
 	handover_owned(box[MOST - 1], in);
 	cfg.box = box;
 	assert_int_equal(rx_open(&r.rx, &cfg, &warn, &e), 0);
+	assert_int_equal(rx_listen(r.rx, r.shared, INLET_MANY, &e), 0);
 	send_to(&r, r.shared, 1);
 	/* a signal ends a wait early */
 	for (unsigned n = 0; n < 10 && !handover_first(box[MOST - 1]); n++)
@@ -313,7 +314,7 @@ static void the_last_receiver_is_handed_its_packets(void **state)
 static void a_receiver_wakes_for_its_endpoints_timers(void **state)
 {
 	static const enum udp_io ways[] = { UDP_IO_EPOLL, UDP_IO_AUTO };
-	struct rx_config cfg = { .fd = -1, .coalesce = CR_MS, .cpu = -1 };
+	struct rx_config cfg = { .coalesce = CR_MS, .cpu = -1 };
 	struct cr_err warn = { "" }, e = { "" };
 	struct rx *rx;
 
@@ -361,11 +362,9 @@ static void tell(void *arg, unsigned receiver, int err)
 
 static void a_receiver_that_cannot_go_on_says_so(void **state)
 {
-	struct rx_config cfg = { .number = 2,
-				 .fd = -1,
-				 .cpu = -1,
-				 .failed = tell,
-				 .arg = &signalled };
+	struct rx_config cfg = {
+		.number = 2, .cpu = -1, .failed = tell, .arg = &signalled
+	};
 	struct cr_err warn = { "" }, e = { "" };
 	struct rx *rx;
 
