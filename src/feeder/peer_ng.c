@@ -333,7 +333,7 @@ void peer_ng_close(struct peer_ng *p)
 
 #define DYNAMIC_PT 96u /* RFC 3551, 6: the first that is dynamic */
 
-static unsigned clock_of(const struct codec_use *endpoint)
+static unsigned party_clock(const struct codec_use *endpoint)
 {
 	return cr_codec_clock(endpoint->codec, endpoint->cfg.sample_rate);
 }
@@ -417,7 +417,7 @@ int peer_sdp_write(char text[PEER_SDP_BYTES], const struct codec_use *endpoint,
 		     at.ss_family == AF_INET6 ? '6' : '4', host,
 		     at.ss_family == AF_INET6 ? '6' : '4', host,
 		     address_port(&at), pt, pt, endpoint->codec->rtp_name,
-		     clock_of(endpoint), channels, parameter,
+		     party_clock(endpoint), channels, parameter,
 		     (long long)(ptime / CR_MS));
 	return n < (int)PEER_SDP_BYTES ? 0 : -EINVAL;
 }
@@ -438,7 +438,7 @@ void peer_sdp_codec(char *text, size_t size, const struct codec_use *endpoint)
 	if (fmtp[0] && !rate[0])
 		(void)snprintf(rate, sizeof(rate), "/");
 	(void)snprintf(text, size, "%s/%u/%u%s%s%s", endpoint->codec->rtp_name,
-		       clock_of(endpoint),
+		       party_clock(endpoint),
 		       sdp_channels(endpoint->codec->rtp_name), rate,
 		       fmtp[0] ? "//" : "", escaped);
 }
@@ -464,13 +464,13 @@ int peer_sdp_read(const char *text, const struct codec_use *endpoint,
 			continue;
 		f = line->formats;
 		if (!f || strcasecmp(f->name, endpoint->codec->rtp_name) ||
-		    f->rate != clock_of(endpoint)) {
+		    f->rate != party_clock(endpoint)) {
 			rc = cr_fail(e, -EPROTO,
 				     "it settles on %.40s/%u where %s/%u is "
 				     "asked for: can it transcode that?",
 				     f ? f->name : "nothing", f ? f->rate : 0,
 				     endpoint->codec->rtp_name,
-				     clock_of(endpoint));
+				     party_clock(endpoint));
 		} else {
 			*at = line->rtp;
 			*pt = f->pt;

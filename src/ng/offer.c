@@ -21,7 +21,8 @@
 /* A call with many lines may need the room of several. */
 enum { DISPLACES = 8 };
 
-/* A description is kept as it came, as it was passed on, and as a tree. */
+/* A description is kept as it came, as it was passed on, and as lines, twice.
+ */
 enum { COPIES = 4 };
 
 struct ng_exchange *ng_exchange_begin(const struct ng_work *w,

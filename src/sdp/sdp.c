@@ -1,332 +1,393 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A description, read by the library behind the gate (sdp_screen.c), and
- * written.
+ * A description, read line by line behind the gate (sdp_screen.c), and written
+ * with its lines in the order of RFC 8866, 9.
  */
 #include <errno.h>
-#include <sofia-sip/sdp.h>
-#include <sofia-sip/su_uniqueid.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "base/address.h"
-#include "base/assert.h"
 #include "sdp/sdp_screen.h"
 
+/* In one piece of memory, with lines and formats behind it. */
 struct sdp {
-	su_home_t home[1]; /* all its memory */
-	sdp_session_t *session;
-	struct sdp_line line[SDP_LINES_MAX];
-	const sdp_media_t *media[SDP_LINES_MAX]; /* that it was read from */
+	struct sdp_line *line; /* [nlines] */
 	unsigned nlines;
-	unsigned mistyped; /* lines, as bits; SDP_MISTYPED */
+	uint64_t version;
+	const char *text, *end; /* lines, each with a 0 at its end */
 };
-
-/* At exit, libsofia deletes its key of thread-specific data, made or not: then
- * it is key 0, which is somebody else's (with ThreadSanitizer its own, and the
- * program never ends). So it makes one. */
-__attribute__((constructor)) static void make_own_key(void)
-{
-	(void)su_random64();
-}
 
 /* Milliseconds; longer packets than this nobody means. */
 #define PTIME_MAX 1000u
 
-static const char *attribute(const sdp_media_t *m, const char *name)
-{
-	const sdp_attribute_t *a = sdp_attribute_find(m->m_attributes, name);
+/* --- lines of text --- */
 
-	return a ? a->a_value : NULL;
+static const char *next_text(const char *p)
+{
+	return p + strlen(p) + 1;
 }
 
-static bool has_attribute(const sdp_media_t *m, const char *name)
+/* The value of the attribute @name that @text is, or NULL: it is another line.
+ * "": it has none. */
+static const char *attribute(const char *text, const char *name)
 {
-	return sdp_attribute_find2(m->m_attributes,
-				   m->m_session->sdp_attributes, name) != NULL;
+	size_t n = strlen(name);
+
+	if (*text != 'a' || strncasecmp(text + 2, name, n) != 0)
+		return NULL;
+	text += 2 + n;
+	return *text == ':' ? text + 1 : *text ? NULL : text;
 }
 
-/* 0: unsaid, or nonsense, which harms nobody. */
-static unsigned milliseconds(const sdp_media_t *m, const char *name)
+/* Word @i of @text, *@bytes long; blanks are between words. */
+static const char *word_at(const char *text, unsigned i, size_t *bytes)
 {
-	const char *text = attribute(m, name);
-	double ms = text ? strtod(text, NULL) : 0;
-
-	return ms >= 1 && ms <= PTIME_MAX ? (unsigned)ms : 0;
-}
-
-static enum sdp_transport transport_of(const sdp_media_t *m)
-{
-	static const char *const secure[] = { "RTP/SAVPF", "UDP/TLS/RTP/SAVP",
-					      "UDP/TLS/RTP/SAVPF" };
-
-	if (m->m_proto == sdp_proto_rtp)
-		return SDP_RTP;
-	if (m->m_proto == sdp_proto_srtp)
-		return SDP_SECURE;
-	if (!m->m_proto_name)
-		return SDP_FOREIGN;
-	for (unsigned i = 0; i < sizeof(secure) / sizeof(*secure); i++)
-		if (!strcasecmp(m->m_proto_name, secure[i]))
-			return SDP_SECURE;
-	return strcasecmp(m->m_proto_name, "RTP/AVPF") ? SDP_FOREIGN
-						       : SDP_RTP_FB;
-}
-
-/* --- addresses --- */
-
-static void set_host(struct sockaddr_storage *to, const char *host)
-{
-	if (!host || address_parse_host(host, to))
-		to->ss_family = AF_UNSPEC; /* a name: packets will tell */
-}
-
-/* RFC 3605: "53020" or "53020 IN IP6 2001:db8::1". */
-static void read_rtcp(struct sdp_line *line, const char *text)
-{
-	const char *host = strrchr(text, ' ');
-	unsigned long port = strtoul(text, NULL, 10);
-
-	if (host)
-		set_host(&line->rtcp, host + 1);
-	if (line->rtcp.ss_family == AF_UNSPEC || !port || port > UINT16_MAX)
-		line->rtcp.ss_family = AF_UNSPEC;
-	else
-		address_set_port(&line->rtcp, (unsigned)port);
-}
-
-static void read_addresses(struct sdp_line *line, const sdp_media_t *m)
-{
-	const sdp_connection_t *c = sdp_media_connections(m);
-	const char *rtcp = attribute(m, "rtcp");
-
-	set_host(&line->rtp, c ? c->c_address : NULL);
-	line->held = line->rtp.ss_family && address_any(&line->rtp);
-	if (line->refused || line->held)
-		line->rtp.ss_family = AF_UNSPEC;
-	if (line->rtp.ss_family == AF_UNSPEC)
-		return;
-	address_set_port(&line->rtp, (unsigned)m->m_port);
-	line->rtcp = line->rtp;
-	line->rtcp_said = rtcp != NULL;
-	if (rtcp)
-		read_rtcp(line, rtcp);
-	else if (line->mux)
-		return;
-	else if (m->m_port < UINT16_MAX)
-		address_set_port(&line->rtcp, (unsigned)m->m_port + 1);
-	else
-		line->rtcp.ss_family = AF_UNSPEC;
-}
-
-/* --- formats --- */
-
-static unsigned channels_of(const char *params)
-{
-	unsigned long n = params ? strtoul(params, NULL, 10) : 1;
-
-	return n >= 1 && n <= 255 ? (unsigned)n : 1;
-}
-
-static struct sdp_format format_of(const sdp_rtpmap_t *r)
-{
-	return (struct sdp_format){
-		.pt = (uint8_t)r->rm_pt,
-		.name = r->rm_encoding ? r->rm_encoding : "",
-		.rate = r->rm_rate <= UINT32_MAX ? (unsigned)r->rm_rate : 0,
-		.channels = channels_of(r->rm_params),
-		.fmtp = r->rm_fmtp ? r->rm_fmtp : "",
-	};
-}
-
-/* "AMR/8000/1" */
-static void read_rtpmap(su_home_t *home, struct sdp_format *f, const char *map)
-{
-	size_t bytes = strcspn(map, "/");
-	char *name = su_strndup(home, map, (isize_t)bytes);
-	char *end = NULL;
-
-	if (!name || !map[bytes])
-		return;
-	f->name = name;
-	f->rate = (unsigned)strtoul(map + bytes + 1, &end, 10);
-	f->channels = channels_of(*end == '/' ? end + 1 : NULL);
-}
-
-static struct sdp_format *format_at(struct sdp_format *f, unsigned n,
-				    unsigned long pt)
-{
-	for (unsigned i = 0; i < n; i++)
-		if (f[i].pt == pt)
-			return &f[i];
-	return NULL;
-}
-
-/* Of a transport that the library does not know to be RTP: as it does where it
- * knows, the last of several wins. Once along the list: it can be long. */
-static void read_mapped(su_home_t *home, struct sdp_format *f, unsigned n,
-			const sdp_media_t *m)
-{
-	for (const sdp_attribute_t *a = m->m_attributes; a; a = a->a_next) {
-		bool rtpmap = !strcasecmp(a->a_name, "rtpmap");
-		struct sdp_format *at;
-		char *text;
-
-		if (!a->a_value || (!rtpmap && strcasecmp(a->a_name, "fmtp")))
-			continue;
-		at = format_at(f, n, strtoul(a->a_value, &text, 10));
+	text += strspn(text, " ");
+	for (; i > 0; i--) {
+		text += strcspn(text, " ");
 		text += strspn(text, " ");
-		if (at && rtpmap)
-			read_rtpmap(home, at, text);
-		else if (at)
-			at->fmtp = text;
 	}
+	*bytes = strcspn(text, " ");
+	return text;
+}
+
+/* Is @text an attribute whose name is a word of @names? */
+static bool is_one_of(const char *text, const char *names)
+{
+	size_t n, bytes = *text == 'a' ? strcspn(text + 2, ":") : 0;
+	const char *p = word_at(names, 0, &n);
+
+	while (n && (n != bytes || strncasecmp(p, text + 2, n) != 0))
+		p = word_at(p, 1, &n);
+	return n > 0;
+}
+
+/* --- reading --- */
+
+/* RFC 3551, 6, and what was there before it. */
+static const struct sdp_format well_known[] = {
+	{ 0, "PCMU", 8000, 1, "" },   { 1, "1016", 8000, 1, "" },
+	{ 2, "G721", 8000, 1, "" },   { 3, "GSM", 8000, 1, "" },
+	{ 4, "G723", 8000, 1, "" },   { 5, "DVI4", 8000, 1, "" },
+	{ 6, "DVI4", 16000, 1, "" },  { 7, "LPC", 8000, 1, "" },
+	{ 8, "PCMA", 8000, 1, "" },   { 9, "G722", 8000, 1, "" },
+	{ 10, "L16", 44100, 2, "" },  { 11, "L16", 44100, 1, "" },
+	{ 12, "QCELP", 8000, 1, "" }, { 13, "CN", 8000, 1, "" },
+	{ 14, "MPA", 90000, 1, "" },  { 15, "G728", 8000, 1, "" },
+	{ 16, "DVI4", 11025, 1, "" }, { 17, "DVI4", 22050, 1, "" },
+	{ 18, "G729", 8000, 1, "" },  { 19, "CN", 8000, 1, "" },
+	{ 25, "CelB", 90000, 1, "" }, { 26, "JPEG", 90000, 1, "" },
+	{ 28, "nv", 90000, 1, "" },   { 31, "H261", 90000, 1, "" },
+	{ 32, "MPV", 90000, 1, "" },  { 33, "MP2T", 90000, 1, "" },
+	{ 34, "H263", 90000, 1, "" },
+};
+
+/* What is said of the line that is read, or of all (the session). */
+struct section {
+	const char *host; /* of "c="; NULL: none */
+	const char *rtcp; /* NULL: not said */
+	enum sdp_mode mode;
+	bool mux, mux_only, ice;
+};
+
+struct reader {
+	struct sdp *sdp;
+	struct sdp_format *formats; /* room for more */
+	char *words;		    /* the same, for what is cut out */
+	struct section session, here;
+};
+
+/* @bytes at @p, as a text. */
+static const char *cut_out(struct reader *r, const char *p, size_t bytes)
+{
+	char *to = r->words;
+
+	memcpy(to, p, bytes);
+	to[bytes] = '\0';
+	r->words += bytes + 1;
+	return to;
+}
+
+/* @proto gets its usual name. */
+static enum sdp_transport transport_of(const char **proto)
+{
+	static const struct {
+		const char *name, *proto;
+		enum sdp_transport is;
+	} row[] = {
+		{ "RTP", "RTP/AVP", SDP_RTP },
+		{ "RTP/AVP", "RTP/AVP", SDP_RTP },
+		{ "RTP/AVPF", "RTP/AVPF", SDP_RTP_FB },
+		{ "RTP/SAVP", "RTP/SAVP", SDP_SECURE },
+		{ "RTP/SAVPF", "RTP/SAVPF", SDP_SECURE },
+		{ "UDP/TLS/RTP/SAVP", "UDP/TLS/RTP/SAVP", SDP_SECURE },
+		{ "UDP/TLS/RTP/SAVPF", "UDP/TLS/RTP/SAVPF", SDP_SECURE },
+	};
+
+	for (size_t i = 0; i < sizeof(row) / sizeof(*row); i++)
+		if (!strcasecmp(*proto, row[i].name)) {
+			*proto = row[i].proto;
+			return row[i].is;
+		}
+	return SDP_FOREIGN;
 }
 
 static struct sdp_format format_unmapped(unsigned pt)
 {
-	const sdp_rtpmap_t *known = sdp_rtpmap_well_known[pt];
-
-	return known ? format_of(known)
-		     : (struct sdp_format){ .pt = (uint8_t)pt,
-					    .name = "",
-					    .channels = 1,
-					    .fmtp = "" };
+	for (size_t i = 0; i < sizeof(well_known) / sizeof(*well_known); i++)
+		if (well_known[i].pt == pt)
+			return well_known[i];
+	return (struct sdp_format){
+		.pt = (uint8_t)pt, .name = "", .channels = 1, .fmtp = ""
+	};
 }
 
-static unsigned count_formats(const sdp_media_t *m)
+/* "audio 49170/2 RTP/AVP 0 96" */
+static void read_media(struct reader *r, const char *text)
 {
-	unsigned n = 0;
+	struct sdp_line *l = &r->sdp->line[r->sdp->nlines++];
+	size_t n;
+	const char *p = word_at(text, 0, &n);
 
-	if (m->m_rtpmaps)
-		for (const sdp_rtpmap_t *r = m->m_rtpmaps; r; r = r->rm_next)
-			n++;
-	else
-		for (const sdp_list_t *l = m->m_format; l; l = l->l_next)
-			n++;
-	return n;
+	l->media = cut_out(r, p, n);
+	l->audio = !strcasecmp(l->media, "audio");
+	p = word_at(p, 1, &n);
+	l->refused = !strtoul(p, NULL, 10);
+	p = word_at(p, 1, &n);
+	l->proto = cut_out(r, p, n);
+	l->transport = transport_of(&l->proto);
+	l->formats = r->formats;
+	while (l->transport != SDP_FOREIGN && *(p = word_at(p, 1, &n))) {
+		char *end;
+		unsigned long pt = strtoul(p, &end, 10);
+
+		/* a line that is refused may have any */
+		if (end != p + n || pt > 127)
+			l->transport = SDP_FOREIGN;
+		else
+			r->formats[l->nformats++] =
+				format_unmapped((unsigned)pt);
+	}
+	if (l->transport == SDP_FOREIGN)
+		l->nformats = 0;
+	r->formats += l->nformats;
+	r->here = (struct section){ .mode = r->session.mode };
 }
 
-static int read_formats(struct sdp *s, struct sdp_line *line,
-			const sdp_media_t *m, struct cr_err *e)
+/* The first format of the line that "97 ..." is about, and the rest of that; or
+ * NULL. */
+static struct sdp_format *format_of(struct reader *r, const char **value)
 {
-	struct sdp_format *f = su_zalloc(
-		s->home, (isize_t)(count_formats(m) * sizeof(*f)) + 1);
-	unsigned kept = 0;
+	struct sdp_line *l = &r->sdp->line[r->sdp->nlines - 1];
+	struct sdp_format *f = r->formats - l->nformats;
+	char *rest;
+	unsigned long pt = strtoul(*value, &rest, 10);
+
+	*value = rest + strspn(rest, " ");
+	for (; f < r->formats; f++)
+		if (f->pt == pt)
+			return f;
+	return NULL;
+}
+
+/* "97 AMR/8000/1" */
+static void read_rtpmap(struct reader *r, const char *value)
+{
+	struct sdp_format *f = format_of(r, &value);
+	size_t n = strcspn(value, "/");
+	char *end;
+	unsigned long channels;
 
 	if (!f)
-		return cr_fail(e, -ENOMEM, "out of memory for an SDP");
-	line->formats = f;
-	for (const sdp_rtpmap_t *r = m->m_rtpmaps; r; r = r->rm_next)
-		f[line->nformats++] = format_of(r);
-	for (const sdp_list_t *l = m->m_rtpmaps ? NULL : m->m_format; l;
-	     l = l->l_next)
-		f[line->nformats++] = format_unmapped(
-			(unsigned)strtoul(l->l_text, NULL, 10) & 127u);
-	if (!m->m_rtpmaps)
-		read_mapped(s->home, f, line->nformats, m);
-	for (unsigned i = 0; i < line->nformats; i++)
+		return;
+	f->name = cut_out(r, value, n);
+	f->rate = (unsigned)strtoul(value + n + 1, &end, 10);
+	channels = *end == '/' ? strtoul(end + 1, NULL, 10) : 1;
+	f->channels = channels ? (unsigned)channels : 1;
+}
+
+/* Milliseconds; 0: nonsense, which harms nobody. */
+static unsigned milliseconds(const char *value)
+{
+	double ms = strtod(value, NULL);
+
+	return ms >= 1 && ms <= PTIME_MAX ? (unsigned)ms : 0;
+}
+
+static void read_media_attribute(struct reader *r, const char *text)
+{
+	struct sdp_line *l = &r->sdp->line[r->sdp->nlines - 1];
+	struct sdp_format *f;
+	const char *v;
+
+	if ((v = attribute(text, "rtpmap")))
+		read_rtpmap(r, v);
+	else if ((v = attribute(text, "fmtp")) && (f = format_of(r, &v)))
+		f->fmtp = v;
+	else if ((v = attribute(text, "ptime")) && !l->ptime)
+		l->ptime = milliseconds(v);
+	else if ((v = attribute(text, "maxptime")) && !l->maxptime)
+		l->maxptime = milliseconds(v);
+	else if ((v = attribute(text, "rtcp")) && !r->here.rtcp)
+		r->here.rtcp = v;
+}
+
+static const char *const modes[] = {
+	[SDP_INACTIVE] = "inactive",
+	[SDP_SENDONLY] = "sendonly",
+	[SDP_RECVONLY] = "recvonly",
+	[SDP_SENDRECV] = "sendrecv",
+	NULL,
+};
+
+/* Attributes of the session and of lines. */
+static void read_attribute(struct section *s, const char *text)
+{
+	for (unsigned i = 0; modes[i]; i++)
+		if (attribute(text, modes[i]))
+			s->mode = (enum sdp_mode)i;
+	s->mux |= attribute(text, "rtcp-mux") != NULL;
+	s->mux_only |= attribute(text, "rtcp-mux-only") != NULL;
+	s->ice |= attribute(text, "candidate") || attribute(text, "ice-ufrag");
+}
+
+/* "IN IP4 192.0.2.1/127", or a name: packets will tell. */
+static void set_host(struct sockaddr_storage *to, const char *connection)
+{
+	size_t n;
+	const char *p = word_at(connection, 2, &n);
+	char host[64];
+
+	n = strcspn(p, "/");
+	to->ss_family = AF_UNSPEC;
+	if (n >= sizeof(host))
+		return;
+	memcpy(host, p, n);
+	host[n] = '\0';
+	if (address_parse_host(host, to))
+		to->ss_family = AF_UNSPEC;
+}
+
+/* RFC 3605: "53020" or "53020 IN IP6 2001:db8::1". */
+static void read_rtcp(struct sdp_line *l, const char *text)
+{
+	unsigned long port = strtoul(text, NULL, 10);
+
+	if (strchr(text, ' '))
+		set_host(&l->rtcp, strchr(text, ' '));
+	if (l->rtcp.ss_family == AF_UNSPEC || !port)
+		l->rtcp.ss_family = AF_UNSPEC;
+	else
+		address_set_port(&l->rtcp, (unsigned)port);
+}
+
+static void read_addresses(struct sdp_line *l, const char *host,
+			   const char *rtcp, unsigned port)
+{
+	if (host)
+		set_host(&l->rtp, host);
+	l->held = l->rtp.ss_family && address_any(&l->rtp);
+	if (l->refused || l->held)
+		l->rtp.ss_family = AF_UNSPEC;
+	if (l->rtp.ss_family == AF_UNSPEC)
+		return;
+	address_set_port(&l->rtp, port);
+	l->rtcp = l->rtp;
+	l->rtcp_said = rtcp != NULL;
+	if (rtcp)
+		read_rtcp(l, rtcp);
+	else if (l->mux)
+		return;
+	else if (port < UINT16_MAX)
+		address_set_port(&l->rtcp, port + 1);
+	else
+		l->rtcp.ss_family = AF_UNSPEC;
+}
+
+/* The line @media has been read. */
+static void end_line(struct reader *r, const char *media)
+{
+	struct sdp_line *l = &r->sdp->line[r->sdp->nlines - 1];
+	const struct section *all = &r->session, *here = &r->here;
+	struct sdp_format *f = r->formats - l->nformats;
+	unsigned kept = 0;
+	size_t n;
+
+	for (unsigned i = 0; i < l->nformats; i++)
 		if (strlen(f[i].fmtp) <= SDP_FMTP_MAX)
 			f[kept++] = f[i];
-	line->nformats = kept;
-	return 0;
+	l->nformats = kept;
+	l->mux = all->mux || here->mux;
+	l->mux_only = all->mux_only || here->mux_only;
+	l->ice = all->ice || here->ice;
+	l->mode = here->mode;
+	read_addresses(l, here->host ? here->host : all->host, here->rtcp,
+		       (unsigned)strtoul(word_at(media, 1, &n), NULL, 10));
 }
 
-/* --- lines --- */
-
-static int read_media_line(struct sdp *s, sdp_media_t *m, struct cr_err *e)
+static void read_lines(struct reader *r)
 {
-	struct sdp_line *line = &s->line[s->nlines];
-	enum sdp_transport transport = transport_of(m);
+	struct section *at = &r->session;
+	const char *media = NULL;
+	size_t n;
 
-	if (s->mistyped & (1u << s->nlines))
-		m->m_proto_name += sizeof(SDP_MISTYPED) - 1;
-	*line = (struct sdp_line){
-		.media = m->m_type_name ? m->m_type_name : "",
-		.proto = m->m_proto_name ? m->m_proto_name : "",
-		.audio = m->m_type == sdp_media_audio,
-		.refused = m->m_rejected || !m->m_port,
-		.mux = has_attribute(m, "rtcp-mux"),
-		.mux_only = has_attribute(m, "rtcp-mux-only"),
-		.ice = has_attribute(m, "candidate") ||
-		       has_attribute(m, "ice-ufrag"),
-		.transport = transport,
-		.mode = (enum sdp_mode)m->m_mode,
-		.ptime = milliseconds(m, "ptime"),
-		.maxptime = milliseconds(m, "maxptime"),
-	};
-	s->media[s->nlines++] = m;
-	read_addresses(line, m);
-	if (line->transport == SDP_FOREIGN)
-		return 0;
-	return read_formats(s, line, m, e);
-}
+	for (const char *p = r->sdp->text; p < r->sdp->end; p = next_text(p)) {
+		const char *value = p + 2;
 
-/* --- what the library loses --- */
-
-/* The name of a bandwidth that it does not know, and "i=" of a media line; and
- * it finds a key where "k=prompt" has none. */
-static bool restore(struct sdp *s, const struct sdp_screened *from)
-{
-	sdp_bandwidth_t *b = s->session->sdp_bandwidths;
-	sdp_key_t *key = s->session->sdp_key;
-	sdp_media_t *m = NULL;
-	const char *p = from->text, *end = p + from->bytes, *lf;
-	bool ok = true;
-
-	for (; p < end && ok; p = lf + 1) {
-		lf = memchr(p, '\n', (size_t)(end - p));
+		if (*p == 'm' && media)
+			end_line(r, media);
 		if (*p == 'm') {
-			m = m ? m->m_next : s->session->sdp_media;
-			CR_ASSERT(m);
-			b = m->m_bandwidths;
-			key = m->m_key;
-		} else if (*p == 'b' && b) {
-			b->b_modifier = sdp_bw_x;
-			b->b_modifier_name = su_strndup(
-				s->home, p + 2, (isize_t)strcspn(p + 2, ":"));
-			ok = b->b_modifier_name;
-			b = b->b_next;
-		} else if (*p == 'i' && m) {
-			m->m_information = su_strndup(s->home, p + 2,
-						      (isize_t)(lf - p - 2));
-			ok = m->m_information;
-		} else if (*p == 'k' && key &&
-			   !memchr(p, ':', (size_t)(lf - p))) {
-			key->k_material = NULL;
+			media = value;
+			at = &r->here;
+			read_media(r, value);
+		} else if (*p == 'o') {
+			r->sdp->version =
+				strtoull(word_at(value, 2, &n), NULL, 10);
+		} else if (*p == 'c' && !at->host) {
+			at->host = value;
+		} else if (*p == 'a') {
+			read_attribute(at, p);
+			if (media)
+				read_media_attribute(r, p);
 		}
 	}
-	return ok;
+	if (media)
+		end_line(r, media);
 }
 
-static int parse_session(struct sdp *s, const char *text, size_t bytes,
-			 struct cr_err *e)
+/* The screened description of @bytes at @text. NULL: out of memory. */
+static struct sdp *make_sdp(const char *text, const struct sdp_screened *is)
 {
-	struct sdp_screened screened;
-	int err = sdp_screen(s->home, text, bytes, &screened, e);
-	sdp_parser_t *p;
+	struct sdp *s =
+		calloc(1, sizeof(*s) + is->media * sizeof(*s->line) +
+				  is->formats * sizeof(struct sdp_format) +
+				  2 * is->bytes);
+	struct reader r = { .sdp = s, .session.mode = SDP_SENDRECV };
+	char *copy;
 
-	if (err)
-		return err;
-	p = sdp_parse(s->home, screened.text, (issize_t)screened.bytes,
-		      sdp_f_c_missing);
-	s->session = sdp_session(p); /* has the home's life */
-	if (!s->session)
-		return cr_fail(e, -EINVAL, SDP_LIBRARY_REFUSES "%s",
-			       sdp_parsing_error(p));
-	if (!restore(s, &screened))
-		return cr_fail(e, -ENOMEM, "out of memory for an SDP");
-	s->mistyped = screened.mistyped;
-	su_free(s->home, screened.text);
-	return 0;
+	if (!s)
+		return NULL;
+	s->line = (struct sdp_line *)(s + 1);
+	r.formats = (struct sdp_format *)(s->line + is->media);
+	copy = (char *)(r.formats + is->formats);
+	memcpy(copy, text, is->bytes);
+	s->text = copy;
+	s->end = copy + is->bytes;
+	r.words = copy + is->bytes;
+	read_lines(&r);
+	return s;
 }
 
 int sdp_read(struct sdp **sdp, const char *text, size_t bytes, struct cr_err *e)
 {
-	sdp_media_t *m;
-	struct sdp *s;
+	struct sdp_screened screened;
+	char *lines;
 	int err;
 
 	if (bytes > SDP_BYTES_MAX)
@@ -334,25 +395,18 @@ int sdp_read(struct sdp **sdp, const char *text, size_t bytes, struct cr_err *e)
 			       "an SDP of %zu octets; %u are the most that "
 			       "are read",
 			       bytes, SDP_BYTES_MAX);
-	s = su_home_new(sizeof(*s));
-	if (!s)
+	lines = malloc(bytes + 1);
+	err = lines ? sdp_screen(lines, text, bytes, &screened, e) : -ENOMEM;
+	*sdp = err ? NULL : make_sdp(lines, &screened);
+	free(lines);
+	if (err == -ENOMEM || (!err && !*sdp))
 		return cr_fail(e, -ENOMEM, "out of memory for an SDP");
-	err = parse_session(s, text, bytes, e);
-	for (m = err ? NULL : s->session->sdp_media; m && !err; m = m->m_next) {
-		CR_ASSERT(s->nlines < SDP_LINES_MAX);
-		err = read_media_line(s, m, e);
-	}
-	if (err)
-		sdp_free(s);
-	else
-		*sdp = s;
 	return err;
 }
 
 void sdp_free(struct sdp *sdp)
 {
-	if (sdp)
-		su_home_unref(sdp->home);
+	free(sdp);
 }
 
 unsigned sdp_lines(const struct sdp *sdp)
@@ -367,205 +421,109 @@ const struct sdp_line *sdp_line(const struct sdp *sdp, unsigned i)
 
 uint64_t sdp_version(const struct sdp *sdp)
 {
-	return sdp->session->sdp_origin->o_version;
+	return sdp->version;
 }
 
-/* Attributes that say what the other end of this line is, which we are then:
- * ports, keys, candidates, SSRCs. Payload types and the mode
- * are written from what is told. */
-static const char *const of_line[] = { "rtpmap",
-				       "fmtp",
-				       "rtcp",
-				       "rtcp-mux",
-				       "rtcp-mux-only",
-				       "rtcp-fb",
-				       "rtcp-rsize",
-				       "rtcp-xr",
-				       "ptime",
-				       "maxptime",
-				       "candidate",
-				       "alt",
-				       "altc",
-				       "source-filter",
-				       "remote-candidates",
-				       "end-of-candidates",
-				       "ice-ufrag",
-				       "ice-pwd",
-				       "ice-options",
-				       "ice-lite",
-				       "ice-mismatch",
-				       "ice-pacing",
-				       "crypto",
-				       "key-mgmt",
-				       "fingerprint",
-				       "setup",
-				       "connection",
-				       "tls-id",
-				       "ssrc",
-				       "ssrc-group",
-				       "msid",
-				       "bundle-only",
-				       "sendrecv",
-				       "sendonly",
-				       "recvonly",
-				       "inactive",
-				       NULL };
+/* --- writing --- */
 
-/* And of all lines at once, where some also write those above. */
-static const char *const of_session[] = { "group", "msid-semantic", NULL };
+/* Attributes that describe the other end: ports, keys, candidates, SSRCs,
+ * groups. Payload types and the mode are written from the arguments. */
+static const char of_others[] =
+	"rtpmap fmtp rtcp rtcp-mux rtcp-mux-only rtcp-fb rtcp-rsize "
+	"rtcp-xr ptime maxptime candidate alt altc source-filter "
+	"remote-candidates end-of-candidates ice-ufrag ice-pwd "
+	"ice-options ice-lite ice-mismatch ice-pacing crypto key-mgmt "
+	"fingerprint setup connection tls-id ssrc ssrc-group msid "
+	"bundle-only sendrecv sendonly recvonly inactive group "
+	"msid-semantic";
+
+/* The attributes that a refused line keeps. */
+static const char of_refused[] = "rtpmap fmtp";
 
 struct writer {
-	su_home_t *home;
-	bool no_memory;
+	const struct sdp_out *out;
+	char *text;
+	size_t size, at; /* at: where it has come to, beyond size if too long */
 };
 
-static void *get(struct writer *w, size_t bytes)
+__attribute__((format(printf, 2, 3))) static void print_part(struct writer *w,
+							     const char *fmt,
+							     ...)
 {
-	void *p = su_zalloc(w->home, (isize_t)bytes);
+	bool fits = w->at < w->size;
+	va_list ap;
 
-	w->no_memory |= !p;
+	va_start(ap, fmt);
+	w->at += (size_t)vsnprintf(fits ? w->text + w->at : NULL,
+				   fits ? w->size - w->at : 0, fmt, ap);
+	va_end(ap);
+}
+
+/* "IN IP4 192.0.2.1" between @before and @after. */
+static void print_host(struct writer *w, const char *before,
+		       const struct sockaddr_storage *at, const char *after)
+{
+	char host[64];
+
+	print_part(w, "%sIN IP%c %s%s", before,
+		   at->ss_family == AF_INET6 ? '6' : '4',
+		   address_host_text(at, host, sizeof(host)), after);
+}
+
+/* Words @from to @to (excluded) of @text, each behind a blank. */
+static void print_words(struct writer *w, const char *text, unsigned from,
+			unsigned to)
+{
+	size_t n;
+	const char *p = word_at(text, from, &n);
+
+	for (unsigned i = from; i < to && n; i++, p = word_at(p, 1, &n))
+		print_part(w, " %.*s", (int)n, p);
+}
+
+/* The same of words @i and on of @text, as they mean it. */
+static void print_address(struct writer *w, const char *before,
+			  const char *text, unsigned i)
+{
+	size_t n;
+	const char *family = word_at(text, i + 1, &n);
+	const char *host = word_at(family, 1, &n);
+
+	print_part(w, "%sIN IP%c %.*s\r\n", before, family[2], (int)n, host);
+}
+
+/* The end of the section that begins at @p: the next "m=", or @end. */
+static const char *section_end(const char *p, const char *end)
+{
+	do
+		p = next_text(p);
+	while (p < end && *p != 'm');
 	return p;
 }
 
-/* Once along the list: it can be long. */
-static void strip(sdp_attribute_t **list, const char *const *names)
+/* Lines from @p to @end with one of @letters as they are; but for attributes of
+ * @but (or NULL). */
+static void print_lines(struct writer *w, const char *p, const char *end,
+			const char *letters, const char *but)
 {
-	while (*list) {
-		const char *const *name = names;
-
-		while (*name && strcasecmp((*list)->a_name, *name))
-			name++;
-		if (*name)
-			*list = (*list)->a_next;
-		else
-			list = &(*list)->a_next;
-	}
+	for (; p < end; p = next_text(p))
+		if (strchr(letters, *p) && !(but && is_one_of(p, but)))
+			print_part(w, "%s\r\n", p);
 }
 
-static sdp_connection_t *connection_to(struct writer *w,
-				       const struct sockaddr_storage *at)
+static void print_connections(struct writer *w, const char *p, const char *end)
 {
-	sdp_connection_t *c = get(w, sizeof(*c));
-	char *host = get(w, 64);
-
-	if (!c || !host)
-		return NULL;
-	(void)address_host_text(at, host, 64);
-	c->c_size = sizeof(*c);
-	c->c_nettype = sdp_net_in;
-	c->c_addrtype = at->ss_family == AF_INET6 ? sdp_addr_ip6 : sdp_addr_ip4;
-	c->c_address = host;
-	return c;
+	for (; p < end; p = next_text(p))
+		if (*p == 'c')
+			print_address(w, "c=", p + 2, 0);
 }
 
-static void add_attribute(struct writer *w, sdp_media_t *m, const char *name,
-			  const char *value)
+/* Is there a line "c=" from @p to @end? */
+static bool has_connection(const char *p, const char *end)
 {
-	sdp_attribute_t *a = get(w, sizeof(*a));
-
-	if (!a)
-		return;
-	a->a_size = sizeof(*a);
-	a->a_name = name;
-	a->a_value = value;
-	sdp_attribute_append(&m->m_attributes, a);
-}
-
-static void add_number(struct writer *w, sdp_media_t *m, const char *name,
-		       unsigned n)
-{
-	char *text = get(w, 12);
-
-	if (!text || !n)
-		return;
-	(void)snprintf(text, 12, "%u", n);
-	add_attribute(w, m, name, text);
-}
-
-/* Add where RTCP comes (RFC 3605): "53020", or "53020 IN IP4 192.0.2.1". */
-static void add_rtcp(struct writer *w, sdp_media_t *m,
-		     const struct sdp_line_out *out)
-{
-	enum { BYTES = 96 };
-	char *text = get(w, BYTES), host[64];
-
-	if (!text || !out->rtcp_port)
-		return;
-	(void)address_host_text(&out->rtp, host, sizeof(host));
-	(void)snprintf(text, BYTES, out->rtcp_host ? "%u IN IP%c %s" : "%u",
-		       out->rtcp_port,
-		       out->rtp.ss_family == AF_INET6 ? '6' : '4', host);
-	add_attribute(w, m, "rtcp", text);
-}
-
-static sdp_rtpmap_t *rtpmap_of(struct writer *w, const struct sdp_format *f)
-{
-	sdp_rtpmap_t *r = get(w, sizeof(*r));
-	char *channels = f->channels > 1 ? get(w, 12) : NULL;
-
-	if (!r)
-		return NULL;
-	r->rm_size = sizeof(*r);
-	/* one that nobody named stays so */
-	r->rm_predef = !*f->name;
-	r->rm_encoding = *f->name ? f->name : "-";
-	r->rm_rate = f->rate;
-	r->rm_fmtp = *f->fmtp ? f->fmtp : NULL;
-	r->rm_pt = f->pt & 127u;
-	if (channels)
-		(void)snprintf(channels, 12, "%u", f->channels);
-	r->rm_params = channels;
-	return r;
-}
-
-static void set_formats(struct writer *w, sdp_media_t *m,
-			const struct sdp_line_out *out)
-{
-	sdp_rtpmap_t **next = &m->m_rtpmaps;
-
-	m->m_format = NULL;
-	for (unsigned i = 0; i < out->nformats; i++) {
-		*next = rtpmap_of(w, &out->formats[i]);
-		if (!*next)
-			return;
-		next = &(*next)->rm_next;
-	}
-	*next = NULL;
-}
-
-/* @ours: its own "c=" is to be ours, too; @inherits: the session's is. */
-static void refuse_sdp(struct writer *w, sdp_media_t *m,
-		       const struct sockaddr_storage *ours, bool inherits)
-{
-	if (ours && m->m_connections)
-		m->m_connections = inherits ? NULL : connection_to(w, ours);
-	m->m_port = 0;
-	m->m_number_of_ports = 0;
-	m->m_rejected = 1;
-	m->m_attributes = NULL;
-	m->m_bandwidths = NULL;
-}
-
-/* @inherits: the session's "c=" is ours. */
-static void set_line(struct writer *w, sdp_media_t *m,
-		     const struct sdp_line_out *out,
-		     const struct sockaddr_storage *inherits)
-{
-	m->m_rejected = 0;
-	m->m_port = address_port(&out->rtp);
-	m->m_number_of_ports = 0;
-	sdp_media_transport(m, out->proto);
-	m->m_mode = (unsigned)out->mode & 3u;
-	m->m_connections = inherits && address_same_host(inherits, &out->rtp)
-				   ? NULL
-				   : connection_to(w, &out->rtp);
-	strip(&m->m_attributes, of_line);
-	set_formats(w, m, out);
-	add_rtcp(w, m, out);
-	if (out->mux)
-		add_attribute(w, m, "rtcp-mux", NULL);
-	add_number(w, m, "ptime", out->ptime);
-	add_number(w, m, "maxptime", out->maxptime);
+	while (p < end && *p != 'c')
+		p = next_text(p);
+	return p < end;
 }
 
 /* Of the first line that is not refused; of a refused one where all are; none,
@@ -584,69 +542,155 @@ static const struct sockaddr_storage *our_address(const struct sdp *sdp,
 	return &none;
 }
 
-static void set_session(struct writer *w, sdp_session_t *s,
-			const struct sdp_out *out, bool connection,
-			const struct sockaddr_storage *at)
+/* @connection: the session's "c=" is to be @at. */
+static void print_session(struct writer *w, const struct sdp *sdp,
+			  const char *end, bool connection,
+			  const struct sockaddr_storage *at)
 {
-	strip(&s->sdp_attributes, of_session);
-	strip(&s->sdp_attributes, of_line);
-	if (s->sdp_subject && !*s->sdp_subject)
-		s->sdp_subject = "-"; /* a blank, which was stripped */
-	if (out->own_version)
-		s->sdp_origin->o_version = out->version;
-	if (out->origin)
-		s->sdp_origin->o_address = connection_to(w, at);
+	const char *p = sdp->text, *o = p;
+	size_t n;
+
+	while (*o != 'o')
+		o = next_text(o);
+	print_lines(w, p, end, "v", NULL);
+	o = word_at(o + 2, 0, &n);
+	print_part(w, "o=%.*s", (int)n, o);
+	print_words(w, o, 1, 2);
+	print_part(w, " %" PRIu64,
+		   w->out->own_version ? w->out->version : sdp->version);
+	if (w->out->origin)
+		print_host(w, " ", at, "\r\n");
+	else
+		print_address(w, " ", o, 3);
+	for (; p < end; p = next_text(p))
+		if (*p == 's') /* a blank was stripped */
+			print_part(w, "s=%s\r\n", p[2] ? p + 2 : "-");
+	p = sdp->text;
+	print_lines(w, p, end, "i", NULL);
+	print_lines(w, p, end, "u", NULL);
+	print_lines(w, p, end, "e", NULL);
+	print_lines(w, p, end, "p", NULL);
 	if (connection)
-		s->sdp_connection = connection_to(w, at);
+		print_host(w, "c=", at, "\r\n");
+	else
+		print_connections(w, p, end);
+	print_lines(w, p, end, "b", NULL);
+	print_lines(w, p, end, "trz", NULL);
+	print_lines(w, p, end, "k", NULL);
+	print_lines(w, p, end, "a", of_others);
 }
 
-static long print(struct writer *w, const sdp_session_t *s, char *text,
-		  size_t size, struct cr_err *e)
+/* The line that is at @p. @ours: its own "c=" is to be ours, too; @inherits:
+ * the session's is. */
+static void print_refused(struct writer *w, const struct sdp_line *l,
+			  const char *p, const char *end,
+			  const struct sockaddr_storage *ours, bool inherits)
 {
-	sdp_printer_t *p =
-		sdp_print(w->home, s, text, (isize_t)size, sdp_f_mode_always);
-	long bytes = sdp_message(p) ? (long)sdp_message_size(p) : -ENOSPC;
+	size_t n;
 
-	if (bytes < 0)
-		(void)cr_fail(e, -ENOSPC,
-			      "the SDP becomes longer than %zu octets", size);
-	sdp_printer_free(p);
-	return bytes;
+	print_part(w, "m=%s 0 %s", l->media, l->proto);
+	(void)word_at(p + 2, 3, &n);
+	if (!n) /* there must be one; this one is reserved */
+		print_part(w, " 19");
+	print_words(w, p + 2, 3, UINT_MAX);
+	print_part(w, "\r\n");
+	print_lines(w, p, end, "i", NULL);
+	if (!ours)
+		print_connections(w, p, end);
+	else if (has_connection(p, end) && !inherits)
+		print_host(w, "c=", ours, "\r\n");
+	print_lines(w, p, end, "k", NULL);
+	for (; p < end && l->transport == SDP_RTP; p = next_text(p))
+		if (is_one_of(p, of_refused))
+			print_part(w, "%s\r\n", p);
+}
+
+static void print_formats(struct writer *w, const struct sdp_line_out *out)
+{
+	for (unsigned i = 0; i < out->nformats; i++) {
+		const struct sdp_format *f = &out->formats[i];
+
+		/* one that nobody named stays so */
+		if (*f->name)
+			print_part(w,
+				   f->channels > 1 ? "a=rtpmap:%u %s/%u/%u\r\n"
+						   : "a=rtpmap:%u %s/%u\r\n",
+				   f->pt, f->name, f->rate, f->channels);
+		if (*f->fmtp)
+			print_part(w, "a=fmtp:%u %s\r\n", f->pt, f->fmtp);
+	}
+}
+
+/* @inherits: the session's "c=" is ours. */
+static void print_carried(struct writer *w, const struct sdp_line *l,
+			  const char *p, const char *end,
+			  const struct sdp_line_out *out,
+			  const struct sockaddr_storage *inherits)
+{
+	print_part(w, "m=%s %u %s", l->media, address_port(&out->rtp),
+		   out->proto);
+	for (unsigned i = 0; i < out->nformats; i++)
+		print_part(w, " %u", out->formats[i].pt);
+	print_part(w, "\r\n");
+	print_lines(w, p, end, "i", NULL);
+	if (!inherits || !address_same_host(inherits, &out->rtp))
+		print_host(w, "c=", &out->rtp, "\r\n");
+	print_lines(w, p, end, "b", NULL);
+	print_lines(w, p, end, "k", NULL);
+	print_formats(w, out);
+	print_part(w, "a=%s\r\n", modes[out->mode & 3u]);
+	print_lines(w, p, end, "a", of_others);
+	if (out->rtcp_port)
+		print_part(w, "a=rtcp:%u", out->rtcp_port);
+	if (out->rtcp_port && out->rtcp_host)
+		print_host(w, " ", &out->rtp, "");
+	if (out->rtcp_port)
+		print_part(w, "\r\n");
+	if (out->mux)
+		print_part(w, "a=rtcp-mux\r\n");
+	if (out->ptime)
+		print_part(w, "a=ptime:%u\r\n", out->ptime);
+	if (out->maxptime)
+		print_part(w, "a=maxptime:%u\r\n", out->maxptime);
+}
+
+/* Is the session's "c=" to be ours? Where a line has none of its own, it would
+ * say that the speaker is there. */
+static bool is_session_ours(const struct sdp *sdp, const struct sdp_out *out)
+{
+	const char *p = sdp->text, *end = section_end(p, sdp->end);
+	bool ours = out->connection;
+
+	if (!has_connection(p, end))
+		return false;
+	for (p = end; p < sdp->end; p = end) {
+		end = section_end(p, sdp->end);
+		ours |= !has_connection(p, end);
+	}
+	return ours;
 }
 
 long sdp_write(const struct sdp *sdp, const struct sdp_out *out, char *text,
 	       size_t size, struct cr_err *e)
 {
 	const struct sockaddr_storage *at = our_address(sdp, out);
-	bool inherits;
-	struct writer w = { .home = su_home_new(sizeof(su_home_t)) };
-	sdp_session_t *s;
-	sdp_media_t *m;
-	long bytes;
+	const char *p = sdp->text, *end = section_end(p, sdp->end);
+	bool inherits = is_session_ours(sdp, out);
+	struct writer w = { .out = out, .text = text, .size = size };
 
-	if (!w.home)
-		return cr_fail(e, -ENOMEM, "out of memory for an SDP");
-	s = sdp_session_dup(w.home, sdp->session);
-	w.no_memory = !s;
-	if (s) {
-		/* Is the session's "c=" to be ours? Where a line has none of
-		 * its own, it would say that the speaker is there. */
-		inherits = out->connection;
-		for (m = s->sdp_media; m; m = m->m_next)
-			inherits |= !m->m_connections;
-		inherits = inherits && s->sdp_connection;
-		set_session(&w, s, out, inherits, at);
-		m = s->sdp_media;
-		for (unsigned i = 0; m; m = m->m_next, i++)
-			if (out->lines[i].refused)
-				refuse_sdp(&w, m, out->connection ? at : NULL,
-					   inherits);
-			else
-				set_line(&w, m, &out->lines[i],
-					 inherits ? at : NULL);
+	print_session(&w, sdp, end, inherits, at);
+	for (unsigned i = 0; i < sdp->nlines; i++) {
+		p = end;
+		end = section_end(p, sdp->end);
+		if (out->lines[i].refused)
+			print_refused(&w, &sdp->line[i], p, end,
+				      out->connection ? at : NULL, inherits);
+		else
+			print_carried(&w, &sdp->line[i], p, end, &out->lines[i],
+				      inherits ? at : NULL);
 	}
-	bytes = w.no_memory ? cr_fail(e, -ENOMEM, "out of memory for an SDP")
-			    : print(&w, s, text, size, e);
-	su_home_unref(w.home);
-	return bytes;
+	if (w.at >= size)
+		return cr_fail(e, -ENOSPC,
+			       "the SDP becomes longer than %zu octets", size);
+	return (long)w.at;
 }

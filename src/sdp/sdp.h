@@ -5,8 +5,7 @@
  * and codecs in it. What is none of our business passes through.
  *
  * Each line is checked against the grammar of RFC 8866, 9 first, and refused
- * with its number; then libsofia-sip-ua parses and prints: it has no other
- * library behind it, but cannot stand any text.
+ * with its number; then it is read.
  *
  * Thread rule: one thread at a time has a description.
  */
@@ -132,7 +131,7 @@ struct sdp_out {
 };
 
 /** Write @sdp with @out in it to @text[@size], zero-terminated. Returns its
- * length, or with @e -ENOSPC (it is longer), -ENOMEM. */
+ * length, or with @e -ENOSPC (it is longer). */
 long sdp_write(const struct sdp *sdp, const struct sdp_out *out, char *text,
 	       size_t size, struct cr_err *e);
 

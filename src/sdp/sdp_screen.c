@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The gate before the library, which loops for ever over some texts that are
- * no description, and reads others as something that nobody wrote
- * (libsofia-sip-ua 1.12.11). It sees only lines that have the shape they should
- * have, ended by LF, without blanks behind.
+ * The gate before the reader, which sees only lines that have the shape they
+ * should have, without blanks behind.
  *
  * Lines are checked by the ABNF of RFC 8866, 9. More generous than that where
- * phones are: several blanks between fields, empty texts, no formats. Stricter
- * where the library would read something else than it writes.
+ * phones are: several blanks between fields, empty texts, no formats.
  *
  * Of the order of lines only what somebody could be misled by is required:
  * phones do write "t=" before "c=", and "b=" after "a=".
@@ -28,9 +25,6 @@ struct sdp_place {
 	unsigned formats; /**< of the last of them                      */
 	bool rtp;	  /**< its formats are payload types, 0 to 127  */
 	bool carried;	  /**< it is audio, and not refused             */
-	/** It is called RTP, and has formats that are no payload types; of one
-	 * that is not @carried only. */
-	bool mistyped;
 };
 
 /* The rest of a line. */
@@ -269,13 +263,11 @@ static bool formats(struct span *s, struct sdp_place *at)
 			break;
 	if (done(s))
 		return true;
-	at->mistyped = at->rtp && !at->carried;
-	at->rtp = at->rtp && !at->mistyped;
+	if (!at->rtp || at->carried)
+		return false;
+	at->rtp = false;
 	*s = all;
-	for (at->formats = 0; at->mistyped && !done(s); at->formats++)
-		if (!some(s, is_blank) || !some(s, is_token))
-			return false;
-	return at->mistyped;
+	return formats(s, at);
 }
 
 /* audio 49170/2 RTP/AVP 0 96 */
@@ -285,7 +277,6 @@ static bool is_media(struct span s, struct sdp_place *at)
 	const char *proto, *last;
 
 	at->media++;
-	at->mistyped = false;
 	if (!some(&s, is_token) || !some(&s, is_blank))
 		return false;
 	port = s;
@@ -507,41 +498,18 @@ static int screen_line(struct screen *s, const char *p, const char *end,
 	return 0;
 }
 
-static void copy(struct screen *s, const char *p, const char *end)
-{
-	memcpy(s->to, p, (size_t)(end - p));
-	s->to += end - p;
-}
-
-/* The third word of "m=video 0 RTP/AVP 255" */
-static const char *transport(const char *p, const char *end)
-{
-	for (unsigned i = 0; i < 2; i++) {
-		p = memchr(p, ' ', (size_t)(end - p));
-		while (*p == ' ')
-			p++;
-	}
-	return p;
-}
-
 static int keep_line(struct screen *s, const char *p, const char *end)
 {
-	static const char mark[] = SDP_MISTYPED;
 	bool keeps = false;
 	int err = screen_line(s, p, end, &keeps);
 
 	if (err || !keeps)
 		return err;
-	if (*p == 'm' && s->place.mistyped) {
-		const char *at = transport(p, end);
-
-		copy(s, p, at);
-		copy(s, mark, mark + strlen(mark));
-		s->out->mistyped |= 1u << (s->place.media - 1);
-		p = at;
-	}
-	copy(s, p, end);
-	*s->to++ = '\n';
+	if (*p == 'm')
+		s->out->formats += s->place.formats;
+	memcpy(s->to, p, (size_t)(end - p));
+	s->to += end - p;
+	*s->to++ = '\0';
 	return 0;
 }
 
@@ -566,24 +534,20 @@ static int screen_text(struct screen *s, const char *text, size_t bytes)
 	return err;
 }
 
-int sdp_screen(su_home_t *home, const char *text, size_t bytes,
+int sdp_screen(char *to, const char *text, size_t bytes,
 	       struct sdp_screened *out, struct cr_err *e)
 {
-	const size_t most =
-		bytes + 1 + SDP_LINES_MAX * (sizeof(SDP_MISTYPED) - 1);
-	struct screen s = { .out = out, .e = e };
+	struct screen s = { .out = out, .e = e, .to = to };
 	int err;
 
-	*out = (struct sdp_screened){ .text = su_alloc(home, (isize_t)most) };
-	if (!out->text)
-		return cr_fail(e, -ENOMEM, "out of memory for an SDP");
-	s.to = out->text;
+	*out = (struct sdp_screened){ 0 };
 	err = screen_text(&s, text, bytes);
 	if (err)
 		return err;
 	if (!s.lines || (!s.place.media && !(s.seen & BIT('o'))))
 		return cr_fail(e, -EINVAL, "this is no SDP: it %s",
 			       s.lines ? "has no line o=" : "is empty");
-	out->bytes = (size_t)(s.to - out->text);
+	out->bytes = (size_t)(s.to - to);
+	out->media = s.place.media;
 	return 0;
 }

@@ -474,7 +474,7 @@ static void reread_config(struct daemon *d)
 
 /* --- signals --- */
 
-/* Before libraries are begun, which may open files then: sofia-sip does. */
+/* Before libraries are begun, which may open files then. */
 static int no_standard;
 
 static void have_standard(void)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Mutation by whole lines: most that changes octets only is refused by the
- * gate, and never comes to the library behind it. Of libFuzzer builds only.
+ * gate, and never comes to the reader behind it. Of libFuzzer builds only.
  */
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Any text as a session description: what is read can be written with ours in
- * it, and is read again as what was written. Our gate leaves the library
- * nothing to refuse.
+ * it, and is read again as what was written.
  */
 #include <stdint.h>
 #include <string.h>
@@ -10,7 +9,6 @@
 #include "base/address.h"
 #include "base/assert.h"
 #include "sdp/sdp.h"
-#include "sdp/sdp_screen.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -105,7 +103,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (sdp_read(&s, (const char *)data, size, &e)) {
 		CR_ASSERT(e.text[0]);
-		CR_ASSERT(!strstr(e.text, SDP_LIBRARY_REFUSES));
 		return 0;
 	}
 	check_read(s);

@@ -4,7 +4,7 @@
  * Nth call of a kind fail, and steps the wall clock. Here is decided what
  * fails; the other files have the calls. Of memory, only what the program and
  * the libraries of OURS ask for, as others end the program, and that is known:
- * usrsctp's, sofia-sip's and the loader's. Nothing is asserted here, for this
+ * usrsctp's and the loader's. Nothing is asserted here, for this
  * runs before main().
  */
 #define _GNU_SOURCE

@@ -443,7 +443,6 @@ static void more_than_it_holds_is_refused(void **state)
 	assert_non_null(strstr(e.text, "more than 64 payload types"));
 }
 
-/* Also of a transport that the library does not know. */
 static void formats_with_endless_parameters_are_left_out(void **state)
 {
 	static const char *const protos[] = { "RTP/AVP", "RTP/AVPF" };
