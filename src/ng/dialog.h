@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the telephone system has told of its calls: a call by its call-id,
- * sides by their tags, and dialogs between two sides.
+ * Calls as the telephone system describes them: a call by its call-id, sides by
+ * their tags, and dialogs between two sides.
  *
  *   call "a84b4c76" --+-- side "1928301774" (the caller)
  *                     |      |   |

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where telephone systems reach us by the NG protocol: UDP and TCP at one
- * address. What they ask for is somebody else's (ng/ng_service.h).
+ * The address at which telephone systems reach us by the NG protocol, by UDP
+ * and TCP. ng/ng_service.h does what they ask for.
  *
  * UDP: a datagram is a message. A request that is sent again, as its answer was
  * lost, has the same answer again; the work is done once. TCP: messages follow

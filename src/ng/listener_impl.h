@@ -130,7 +130,7 @@ void connections_close(struct ng_listener *l);
 
 /** It has asked: an answer will come. */
 void connection_asked(struct ng_connection *c);
-/** That answer has come; it was sent before this. */
+/** The answer has come; it was sent before this. */
 void connection_answered(struct ng_connection *c);
 /** 0 or -errno. */
 int connection_send(struct ng_connection *c, const char *text, size_t bytes);

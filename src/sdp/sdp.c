@@ -33,8 +33,8 @@ static const char *next_text(const char *p)
 	return p + strlen(p) + 1;
 }
 
-/* The value of the attribute @name that @text is, or NULL: it is another line.
- * "": it has none. */
+/* Return the value ("": none) of the line @text if it is the attribute @name,
+ * else NULL. */
 static const char *attribute(const char *text, const char *name)
 {
 	size_t n = strlen(name);
@@ -45,7 +45,7 @@ static const char *attribute(const char *text, const char *name)
 	return *text == ':' ? text + 1 : *text ? NULL : text;
 }
 
-/* Word @i of @text, *@bytes long; blanks are between words. */
+/* Return word @i of @text, *@bytes long; blanks are between words. */
 static const char *word_at(const char *text, unsigned i, size_t *bytes)
 {
 	text += strspn(text, " ");
@@ -88,7 +88,7 @@ static const struct sdp_format well_known[] = {
 	{ 34, "H263", 90000, 1, "" },
 };
 
-/* What is said of the line that is read, or of all (the session). */
+/* Properties of the line that is read, or of all (the session). */
 struct section {
 	const char *host; /* of "c="; NULL: none */
 	const char *rtcp; /* NULL: not said */
@@ -103,7 +103,7 @@ struct reader {
 	struct section session, here;
 };
 
-/* @bytes at @p, as a text. */
+/* Return the @bytes at @p as a text. */
 static const char *cut_out(struct reader *r, const char *p, size_t bytes)
 {
 	char *to = r->words;
@@ -114,7 +114,7 @@ static const char *cut_out(struct reader *r, const char *p, size_t bytes)
 	return to;
 }
 
-/* @proto gets its usual name. */
+/* Return the transport of @proto, which gets its usual name. */
 static enum sdp_transport transport_of(const char **proto)
 {
 	static const struct {
@@ -180,8 +180,9 @@ static void read_media(struct reader *r, const char *text)
 	r->here = (struct section){ .mode = r->session.mode };
 }
 
-/* The first format of the line that "97 ..." is about, and the rest of that; or
- * NULL. */
+/* Return the first format of the line that *@value ("97 ...") is about, or
+ * NULL;
+ * *@value becomes the rest of it. */
 static struct sdp_format *format_of(struct reader *r, const char **value)
 {
 	struct sdp_line *l = &r->sdp->line[r->sdp->nlines - 1];
@@ -212,7 +213,7 @@ static void read_rtpmap(struct reader *r, const char *value)
 	f->channels = channels ? (unsigned)channels : 1;
 }
 
-/* Milliseconds; 0: nonsense, which harms nobody. */
+/* Return milliseconds; 0: nonsense, which harms nobody. */
 static unsigned milliseconds(const char *value)
 {
 	double ms = strtod(value, NULL);
@@ -310,7 +311,7 @@ static void read_addresses(struct sdp_line *l, const char *host,
 		l->rtcp.ss_family = AF_UNSPEC;
 }
 
-/* The line @media has been read. */
+/* Complete the line @media, which has been read. */
 static void end_line(struct reader *r, const char *media)
 {
 	struct sdp_line *l = &r->sdp->line[r->sdp->nlines - 1];
@@ -361,7 +362,7 @@ static void read_lines(struct reader *r)
 		end_line(r, media);
 }
 
-/* The screened description of @bytes at @text. NULL: out of memory. */
+/* Return the screened description at @text. NULL: out of memory. */
 static struct sdp *make_sdp(const char *text, const struct sdp_screened *is)
 {
 	struct sdp *s =
@@ -459,7 +460,7 @@ __attribute__((format(printf, 2, 3))) static void print_part(struct writer *w,
 	va_end(ap);
 }
 
-/* "IN IP4 192.0.2.1" between @before and @after. */
+/* Print "IN IP4 192.0.2.1" between @before and @after. */
 static void print_host(struct writer *w, const char *before,
 		       const struct sockaddr_storage *at, const char *after)
 {
@@ -470,7 +471,7 @@ static void print_host(struct writer *w, const char *before,
 		   address_host_text(at, host, sizeof(host)), after);
 }
 
-/* Words @from to @to (excluded) of @text, each behind a blank. */
+/* Print words @from to @to (excluded) of @text, each behind a blank. */
 static void print_words(struct writer *w, const char *text, unsigned from,
 			unsigned to)
 {
@@ -481,7 +482,7 @@ static void print_words(struct writer *w, const char *text, unsigned from,
 		print_part(w, " %.*s", (int)n, p);
 }
 
-/* The same of words @i and on of @text, as they mean it. */
+/* Print the address that is word @i and two more of @text, as a whole line. */
 static void print_address(struct writer *w, const char *before,
 			  const char *text, unsigned i)
 {
@@ -492,7 +493,7 @@ static void print_address(struct writer *w, const char *before,
 	print_part(w, "%sIN IP%c %.*s\r\n", before, family[2], (int)n, host);
 }
 
-/* The end of the section that begins at @p: the next "m=", or @end. */
+/* Return the end of the section that begins at @p: the next "m=", or @end. */
 static const char *section_end(const char *p, const char *end)
 {
 	do
@@ -501,8 +502,8 @@ static const char *section_end(const char *p, const char *end)
 	return p;
 }
 
-/* Lines from @p to @end with one of @letters as they are; but for attributes of
- * @but (or NULL). */
+/* Print lines from @p to @end with one of @letters as they are, but for
+ * attributes in @but (or NULL). */
 static void print_lines(struct writer *w, const char *p, const char *end,
 			const char *letters, const char *but)
 {
@@ -526,8 +527,8 @@ static bool has_connection(const char *p, const char *end)
 	return p < end;
 }
 
-/* Of the first line that is not refused; of a refused one where all are; none,
- * where not even that has one. */
+/* Return the address of the first line that is not refused; of a refused one
+ * where all are; none, where not even that has one. */
 static const struct sockaddr_storage *our_address(const struct sdp *sdp,
 						  const struct sdp_out *out)
 {
@@ -542,7 +543,7 @@ static const struct sockaddr_storage *our_address(const struct sdp *sdp,
 	return &none;
 }
 
-/* @connection: the session's "c=" is to be @at. */
+/* Print the session; @connection: its "c=" is to be @at. */
 static void print_session(struct writer *w, const struct sdp *sdp,
 			  const char *end, bool connection,
 			  const struct sockaddr_storage *at)
@@ -580,8 +581,8 @@ static void print_session(struct writer *w, const struct sdp *sdp,
 	print_lines(w, p, end, "a", of_others);
 }
 
-/* The line that is at @p. @ours: its own "c=" is to be ours, too; @inherits:
- * the session's is. */
+/* Print the line at @p as refused. @ours: its own "c=" is to be ours, too;
+ * @inherits: the session's is. */
 static void print_refused(struct writer *w, const struct sdp_line *l,
 			  const char *p, const char *end,
 			  const struct sockaddr_storage *ours, bool inherits)
@@ -621,7 +622,8 @@ static void print_formats(struct writer *w, const struct sdp_line_out *out)
 	}
 }
 
-/* @inherits: the session's "c=" is ours. */
+/* Print @out in place of the line at @p. @inherits: the session's "c=" is ours.
+ */
 static void print_carried(struct writer *w, const struct sdp_line *l,
 			  const char *p, const char *end,
 			  const struct sdp_line_out *out,
