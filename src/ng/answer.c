@@ -497,6 +497,7 @@ static int apply_answer(struct ng_exchange *x, struct cr_err *e)
 	d->answered = ng_draft_report(x, d->side[x->by]);
 	d->known = true;
 	ng_dialog_ring(x->w->service, d, false);
+	ng_keep_dialog(x->w->service, d);
 	return 0;
 }
 

@@ -115,6 +115,11 @@ int ng_due_ring(struct ng_host_quota *s, struct ng_due *d, bool rings,
 	return 0;
 }
 
+struct in6_addr ng_due_host(const struct ng_due *d)
+{
+	return d->share->host;
+}
+
 unsigned ng_due_ringing(const struct ng_due *d)
 {
 	return d->share ? d->share->ringing : 0;

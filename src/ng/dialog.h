@@ -19,6 +19,7 @@
 #define NG_DIALOG_H
 
 #include <bsd/sys/tree.h>
+#include <netinet/in.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -80,6 +81,9 @@ int ng_due_change(struct ng_host_quota *s, struct ng_due *d, unsigned lines,
  * host has as many of these as it may have. */
 int ng_due_ring(struct ng_host_quota *s, struct ng_due *d, bool rings,
 		struct cr_err *e);
+
+/** Its host, an IPv4 address mapped; it has one. */
+struct in6_addr ng_due_host(const struct ng_due *d);
 
 /** Return how many dialogs of its host ring; 0: no host. */
 unsigned ng_due_ringing(const struct ng_due *d);

@@ -7,6 +7,7 @@
  *   offer.c         the new offer to the other side, and the endpoints for it
  *   answer.c        what both sides have settled on, and their calls
  *   call_report.c   what a client can know of calls
+ *   kept_dialogs.c  dialogs that outlive the process
  */
 #ifndef NG_NG_SERVICE_IMPL_H
 #define NG_NG_SERVICE_IMPL_H
@@ -218,6 +219,14 @@ struct ng_weighing {
 int ng_stream_weigh(struct node *n, const struct ng_stream *s,
 		    const struct endpoint_spec to[2], struct ng_weighing *w,
 		    struct cr_err *e);
+
+/* --- kept_dialogs.c --- */
+
+/** @d is as it was answered, and outlives the process so, if anybody keeps
+ * calls. */
+void ng_keep_dialog(struct ng_service *sv, const struct ng_dialog *d);
+/** Go on with those that were kept, whose calls the node has. */
+void ng_restore_dialogs(struct ng_service *sv);
 
 /* --- call_report.c --- */
 

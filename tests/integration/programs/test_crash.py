@@ -14,8 +14,10 @@ import time
 
 import pytest
 
-from conftest import PATIENCE
+from conftest import PATIENCE, free_port
 from control import Control
+from ng_call import Call
+from telephony import System
 
 FRAME = 0.02
 # of frames that a busy machine may cost; a quiet one has less than ten
@@ -333,3 +335,55 @@ def test_packets_at_the_shared_port_wait_for_their_calls(rig):
     finally:
         load.stop()
     assert rig.ask("stats")["rx"]["unknown_ssrc"] == 0
+
+
+def assert_talk(call):
+    """PCMA passes both ways."""
+    for octet, (one, other) in enumerate([(call.a, call.b), (call.b, call.a)]):
+        one.says(0x55 + octet, 5, 8)
+        assert {len(p) for p in other.hears(5)} == {12 + 160}
+
+
+def test_a_telephone_system_finds_its_dialogs(daemon, tmp_path):
+    at = f"127.0.0.1:{free_port()}"
+    rig = Rig(daemon, tmp_path, "--ng", at)
+    proxy = System(at)
+    calls = [Call(proxy), Call(proxy, codec={"mask": ["all"],
+                                             "transcode": ["PCMU"]})]
+    for call, answer in zip(calls, ["8 PCMA/8000", "0 PCMU/8000"]):
+        call.offer("8 PCMA/8000")
+        call.answer(answer)
+    relayed, transcoded = calls
+    assert_talk(relayed)
+    ports = [(c.a.to, c.b.to) for c in calls]
+    for _ in range(2):
+        before = [proxy.ok("query", call_id=c.id, from_tag="tag-a")
+                  for c in calls]
+        rig.kill()
+        for was, call in zip(before, calls):
+            now = proxy.ok("query", call_id=call.id, from_tag="tag-a")
+            assert now["tags"].keys() == was["tags"].keys()
+            assert now["created"] == was["created"]
+            assert [now["tags"][t]["medias"][0].get("codec")
+                    for t in now["tags"]] == [
+                was["tags"][t]["medias"][0].get("codec") for t in was["tags"]]
+        assert_talk(relayed)
+        # within the dialog, at the same ports
+        transcoded.flags.pop("codec", None)
+        for by, other in ("a", "b"), ("b", "a"):
+            transcoded.offer("8 PCMA/8000", by=by, known=True)
+            transcoded.answer("8 PCMA/8000", by=other)
+            assert (transcoded.a.to, transcoded.b.to) == ports[1]
+        assert_talk(transcoded)
+    for call in calls:
+        call.delete()
+    records = rig.recorded(2)
+    assert {r["reason"] for r in records} == {"stopped"}
+    relay = next(r for r in records if r["label"] == relayed.id)
+    assert relay["from_tag"] == "tag-a" and relay["to_tag"] == "tag-b"
+    assert [s["heard"]["expected"] for s in relay["streams"]] == [15, 15]
+    assert proxy.ask("query", call_id=relayed.id, from_tag="tag-a"
+                     )["result"] == "error"
+    rig.kill()
+    assert rig.listed() == []
+    assert rig.ask("endpoint.list")["endpoints"] == []
