@@ -302,7 +302,7 @@ int ng_stream_weigh(struct node *n, const struct ng_stream *s,
  * packets. */
 static void answered_specs(struct ng_exchange *x, unsigned i)
 {
-	const struct ng_request *r = x->w->request;
+	const struct ng_request *r = &x->sv->request;
 	const struct ng_offered *o = &x->d->stream[i].offered;
 	const struct sdp_line *offer = sdp_line(x->d->offer, i);
 	const struct sdp_line *answer = sdp_line(x->sdp, i);
@@ -359,7 +359,7 @@ static int prepare_line(struct ng_exchange *x, unsigned i, struct cr_err *e)
 	on->party[0] = &x->line[i].to[x->by];
 	on->party[1] = &x->line[i].to[!x->by];
 	err = codec_settle(on, x->d->stream[i].offered.list,
-			   sdp_line(x->sdp, i), x->w->request->single_codec, e);
+			   sdp_line(x->sdp, i), x->sv->request.single_codec, e);
 	if (!err)
 		err = report_line(x, i, e);
 	if (err)
@@ -400,10 +400,9 @@ static int prepare_lines(struct ng_exchange *x, struct cr_err *e)
  * needs no such check. */
 static int weigh_answer(struct ng_exchange *x, struct cr_err *e)
 {
-	struct node *n = x->w->service->node;
+	struct node *n = x->sv->node;
 	struct node_call_promise all = { 0 };
-	struct ng_weighing w = { .promised = &all,
-				 .lacks = &x->w->service->lacks };
+	struct ng_weighing w = { .promised = &all, .lacks = &x->sv->lacks };
 	int err = 0;
 
 	for (unsigned i = 0; i < SDP_LINES_MAX && !err; i++) {
@@ -431,7 +430,7 @@ static void undo_answer(struct ng_exchange *x, unsigned end)
 
 static void commit_line(struct ng_exchange *x, unsigned i)
 {
-	struct node *n = x->w->service->node;
+	struct node *n = x->sv->node;
 	struct ng_dialog *d = x->d;
 	struct ng_stream *s = &d->stream[i];
 	struct ng_side *offerer = d->side[x->by], *answerer = d->side[!x->by];
@@ -439,7 +438,7 @@ static void commit_line(struct ng_exchange *x, unsigned i)
 	unsigned mux = s->offered.mux;
 	struct node_call *c;
 
-	ng_release(x->w->service, s); /* it has its share now */
+	ng_release(x->sv, s); /* it has its share now */
 	if (x->carried[i]) {
 		c = ng_stream_commit(s, x->line[i].change);
 		ng_stream_set_early(n, s, false);
@@ -463,7 +462,7 @@ static void commit_line(struct ng_exchange *x, unsigned i)
 
 static int apply_answer(struct ng_exchange *x, struct cr_err *e)
 {
-	const struct ng_request *r = x->w->request;
+	const struct ng_request *r = &x->sv->request;
 	struct ng_dialog *d = x->d;
 	char *copy = strdup(r->sdp);
 	int err = copy ? weigh_answer(x, e)
@@ -472,9 +471,8 @@ static int apply_answer(struct ng_exchange *x, struct cr_err *e)
 	for (unsigned i = 0; i < SDP_LINES_MAX && !err; i++) {
 		if (!x->carried[i])
 			continue;
-		err = ng_stream_prepare(x->w->service->node, d, i,
-					x->line[i].to, &x->w->service->lacks,
-					&x->line[i].change, e);
+		err = ng_stream_prepare(x->sv->node, d, i, x->line[i].to,
+					&x->sv->lacks, &x->line[i].change, e);
 		if (err)
 			undo_answer(x, i);
 	}
@@ -496,14 +494,14 @@ static int apply_answer(struct ng_exchange *x, struct cr_err *e)
 	d->answer = copy;
 	d->answered = ng_draft_report(x, d->side[x->by]);
 	d->known = true;
-	ng_dialog_ring(x->w->service, d, false);
-	ng_keep_dialog(x->w->service, d);
+	ng_dialog_ring(x->sv, d, false);
+	ng_keep_dialog(x->sv, d);
 	return 0;
 }
 
 static int answer_offer(struct ng_exchange *x, struct cr_err *e)
 {
-	const struct ng_request *r = x->w->request;
+	const struct ng_request *r = &x->sv->request;
 	int err = sdp_read(&x->sdp, r->sdp, r->sdp_bytes, e);
 
 	if (!err)
@@ -537,10 +535,10 @@ static bool is_repeated(struct ng_service *sv, const struct ng_dialog *d,
 	return true;
 }
 
-int ng_answer_to(const struct ng_work *w, struct cr_err *e)
+int ng_answer_to(struct ng_service *sv, struct cr_err *e)
 {
-	const struct ng_request *r = w->request;
-	struct ng_call *call = w->call;
+	const struct ng_request *r = &sv->request;
+	struct ng_call *call = sv->call;
 	struct ng_dialog *d = call ? ng_dialog_of_answer(call, &r->key) : NULL;
 	int err = 0;
 
@@ -555,10 +553,10 @@ int ng_answer_to(const struct ng_work *w, struct cr_err *e)
 					 "an answer to"
 				       : "there is no offer that this is an "
 					 "answer to");
-	if (!is_repeated(w->service, d, r))
-		err = answer_offer(ng_exchange_begin(w, d, d->offerer), e);
+	if (!is_repeated(sv, d, r))
+		err = answer_offer(ng_exchange_begin(sv, d, d->offerer), e);
 	/* one that asks again is told then */
-	if (!err && json_object_set_new(w->reply, "sdp",
+	if (!err && json_object_set_new(sv->reply, "sdp",
 					json_string_nocheck(d->answered)))
 		err = cr_fail(e, -ENOMEM, "out of memory for the answer");
 	return err;

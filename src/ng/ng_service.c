@@ -260,30 +260,29 @@ static bool ng_forget_waits(struct ng_service *sv, const char *call_id,
 /* --- commands --- */
 
 /* Refuse a request for a call that there is not, or warn of it. */
-static int not_found(const struct ng_work *w, struct cr_err *e)
+static int not_found(struct ng_service *sv, struct cr_err *e)
 {
 	static const char text[] = "Call-ID not found or tags didn't match";
 
-	if (w->request->fatal || w->request->command == NG_QUERY)
+	if (sv->request.fatal || sv->request.command == NG_QUERY)
 		return cr_fail(e, -ESRCH, "%s",
-			       w->request->command == NG_QUERY
+			       sv->request.command == NG_QUERY
 				       ? "Unknown call-id"
 				       : text);
-	ng_warn(w->warning, "%s", text);
+	ng_warn(sv, "%s", text);
 	return 0;
 }
 
-static int delete_(const struct ng_work *w, struct cr_err *e)
+static int delete_(struct ng_service *sv, struct cr_err *e)
 {
-	const struct ng_request *r = w->request;
-	struct ng_service *sv = w->service;
-	struct ng_call *call = w->call;
+	const struct ng_request *r = &sv->request;
+	struct ng_call *call = sv->call;
 	struct ng_dialog *d = call ? LIST_FIRST(&call->dialogs) : NULL, *next;
 	bool found = ng_forget_waits(sv, r->call_id, &r->key);
-	const struct node_who who = { NODE_BY_PROXY, w->client->text };
+	const struct node_who who = { NODE_BY_PROXY, sv->client->text };
 
 	if (call)
-		ng_report_call(sv, call, &r->key, w->reply);
+		ng_report_call(sv, call, &r->key, sv->reply);
 	for (; d; d = next) {
 		next = LIST_NEXT(d, link);
 		if (!ng_dialog_matches(d, &r->key))
@@ -292,7 +291,7 @@ static int delete_(const struct ng_work *w, struct cr_err *e)
 		sv->count.deleted++;
 		ng_end_dialog(sv, d, NODE_END_STOPPED, &who);
 	}
-	return found ? 0 : not_found(w, e);
+	return found ? 0 : not_found(sv, e);
 }
 
 /* Has the reply all that is to be told? work_on() has begun it. */
@@ -303,11 +302,11 @@ static int reported_all(struct cr_err *e)
 	return cr_fail(e, -ENOMEM, "out of memory for the answer");
 }
 
-static int query(const struct ng_work *w, struct cr_err *e)
+static int query(struct ng_service *sv, struct cr_err *e)
 {
-	if (!w->call)
-		return not_found(w, e);
-	ng_report_call(w->service, w->call, &w->request->key, w->reply);
+	if (!sv->call)
+		return not_found(sv, e);
+	ng_report_call(sv, sv->call, &sv->request.key, sv->reply);
 	return reported_all(e);
 }
 
@@ -315,13 +314,13 @@ static int query(const struct ng_work *w, struct cr_err *e)
  * frame of Ethernet holds. */
 enum { LIST_BYTES = 1200, LIST_ITEM = 5 };
 
-static int list(const struct ng_work *w, struct cr_err *e)
+static int list(struct ng_service *sv, struct cr_err *e)
 {
-	struct ng_call *call = ng_call_first(&w->service->calls);
+	struct ng_call *call = ng_call_first(&sv->calls);
 	json_t *calls = json_array();
-	size_t room = w->client->datagram ? LIST_BYTES : SIZE_MAX;
+	size_t room = sv->client->datagram ? LIST_BYTES : SIZE_MAX;
 
-	for (unsigned i = 0; call && i < w->request->limit; i++) {
+	for (unsigned i = 0; call && i < sv->request.limit; i++) {
 		if (strlen(call->id) + LIST_ITEM > room)
 			break;
 		room -= strlen(call->id) + LIST_ITEM;
@@ -329,33 +328,33 @@ static int list(const struct ng_work *w, struct cr_err *e)
 					    json_string_nocheck(call->id));
 		call = ng_call_next(call);
 	}
-	(void)json_object_set_new(w->reply, "calls", calls);
+	(void)json_object_set_new(sv->reply, "calls", calls);
 	return reported_all(e);
 }
 
-static int statistics(const struct ng_work *w, struct cr_err *e)
+static int statistics(struct ng_service *sv, struct cr_err *e)
 {
-	ng_report_statistics(w->service, w->reply);
+	ng_report_statistics(sv, sv->reply);
 	return reported_all(e);
 }
 
-static int ping(const struct ng_work *w, struct cr_err *e)
+static int ping(struct ng_service *sv, struct cr_err *e)
 {
 	(void)e;
-	(void)json_object_set_new(w->reply, "result", json_string("pong"));
+	(void)json_object_set_new(sv->reply, "result", json_string("pong"));
 	return 0;
 }
 
 /* One in a dialog that is there goes on. */
-static int serve_offer(const struct ng_work *w, struct cr_err *e)
+static int serve_offer(struct ng_service *sv, struct cr_err *e)
 {
-	if (service_draining(w->service->cfg.service) && !w->call)
+	if (service_draining(sv->cfg.service) && !sv->call)
 		return cr_fail(e, -ENOSPC,
 			       "draining: this node takes no new calls");
-	return ng_offer(w, e);
+	return ng_offer(sv, e);
 }
 
-static int (*const ng_commands[NG_COMMANDS])(const struct ng_work *w,
+static int (*const ng_commands[NG_COMMANDS])(struct ng_service *sv,
 					     struct cr_err *e) = {
 	[NG_PING] = ping,
 	[NG_OFFER] = serve_offer,
@@ -374,10 +373,6 @@ static int work_on(struct ng_wait *wait, json_t **reply)
 {
 	struct ng_service *sv = wait->service;
 	struct ng_request *r = &sv->request;
-	struct ng_work w = { .service = sv,
-			     .request = r,
-			     .client = ng_asked_client(wait->asked),
-			     .warning = &r->warning };
 	struct cr_err e = { "" };
 	int err;
 
@@ -394,27 +389,27 @@ static int work_on(struct ng_wait *wait, json_t **reply)
 		wait->call_id = r->call_id;
 		wait->key = r->key;
 	}
-	if (r->call_id)
-		w.call = ng_call_find(&sv->calls, r->call_id);
+	sv->client = ng_asked_client(wait->asked);
+	sv->call = r->call_id ? ng_call_find(&sv->calls, r->call_id) : NULL;
 	(void)jsonrpc_lacked(); /* reported_all() is to be of this reply */
-	w.reply = json_pack("{s:s}", "result", "ok");
+	sv->reply = json_pack("{s:s}", "result", "ok");
 	node_gather(sv->node); /* up to four ports for each line */
-	err = w.reply ? ng_commands[r->command](&w, &e) : -ENOMEM;
+	err = sv->reply ? ng_commands[r->command](sv, &e) : -ENOMEM;
 	if (err) {
-		json_decref(w.reply);
-		w.reply = NULL;
+		json_decref(sv->reply);
+		sv->reply = NULL;
 	}
 	if (err && err != -EAGAIN) {
 		in_words(err, &e);
-		w.reply = refusal(sv, r, err, &e);
+		sv->reply = refusal(sv, r, err, &e);
 	}
-	if (w.reply && *w.warning->text)
-		(void)json_object_set_new(w.reply, "warning",
-					  ng_text(w.warning->text));
+	if (sv->reply && *r->warning.text)
+		(void)json_object_set_new(sv->reply, "warning",
+					  ng_text(r->warning.text));
 	if (err != -EAGAIN)
 		audit_request(wait, r, err ? e.text : NULL);
 	node_notify(sv->node);
-	*reply = w.reply;
+	*reply = sv->reply;
 	return err;
 }
 

@@ -22,16 +22,6 @@
 struct ng_service;
 struct ng_wait;
 
-/** A command that is being done. */
-struct ng_work {
-	struct ng_service *service;
-	const struct ng_request *request;
-	struct ng_call *call; /**< that it is about, or NULL */
-	const struct ng_client *client;
-	json_t *reply; /**< an object, to be filled in */
-	struct cr_err *warning;
-};
-
 /** A description that a side may be told. Zero is none. */
 struct ng_draft {
 	char *text;
@@ -41,7 +31,7 @@ struct ng_draft {
 
 /** An offer or an answer on its way. */
 struct ng_exchange {
-	const struct ng_work *w;
+	struct ng_service *sv;
 	struct ng_dialog *d;
 	unsigned by; /**< number of the side that offers */
 	struct sdp *sdp;
@@ -90,17 +80,20 @@ struct ng_service {
 	/** Names that were logged as unknown. */
 	char unknown[64][NG_UNKNOWN_BYTES];
 	unsigned nunknown;
-	/* Room for the work on a request. One is enough: an answer begins no
+	/* The request that is worked on. One is enough: an answer begins no
 	 * other request before its own has ended (ng/listener.h). */
 	struct ng_request request;
+	const struct ng_client *client;
+	struct ng_call *call;	     /**< that it is about, or NULL */
+	json_t *reply;		     /**< an object, to be filled in */
 	struct node_cost_wait lacks; /**< with -EAGAIN */
 	struct ng_exchange exchange;
 };
 
 /** 0; or -errno with @e, and nothing of a dialog that goes on has changed;
  * -EAGAIN: do it again when what the service lacks is known. */
-int ng_offer(const struct ng_work *w, struct cr_err *e);
-int ng_answer_to(const struct ng_work *w, struct cr_err *e);
+int ng_offer(struct ng_service *sv, struct cr_err *e);
+int ng_answer_to(struct ng_service *sv, struct cr_err *e);
 
 /** Somebody has said something of @call: it lives. */
 void ng_call_signalled(struct ng_call *call);
@@ -117,14 +110,14 @@ void ng_end_dialog(struct ng_service *sv, struct ng_dialog *d,
 /** Nothing is kept free for line @i of @d any more. */
 void ng_release(struct ng_service *sv, struct ng_stream *s);
 
-/** Add to the warning of a reply. */
-__attribute__((format(printf, 2, 3))) void ng_warn(struct cr_err *warning,
+/** Add to the warning of the reply. */
+__attribute__((format(printf, 2, 3))) void ng_warn(struct ng_service *sv,
 						   const char *fmt, ...);
 
 /* --- an offer or an answer on its way: offer.c --- */
 
-/** Begin the one of @w. */
-struct ng_exchange *ng_exchange_begin(const struct ng_work *w,
+/** Begin that of the request. */
+struct ng_exchange *ng_exchange_begin(struct ng_service *sv,
 				      struct ng_dialog *d, unsigned by);
 void ng_exchange_end(struct ng_exchange *x);
 

@@ -25,13 +25,13 @@ enum { DISPLACES = 8 };
  */
 enum { COPIES = 4 };
 
-struct ng_exchange *ng_exchange_begin(const struct ng_work *w,
+struct ng_exchange *ng_exchange_begin(struct ng_service *sv,
 				      struct ng_dialog *d, unsigned by)
 {
-	struct ng_exchange *x = &w->service->exchange;
+	struct ng_exchange *x = &sv->exchange;
 
 	memset(x, 0, offsetof(struct ng_exchange, format));
-	x->w = w;
+	x->sv = sv;
 	x->d = d;
 	x->by = by;
 	return x;
@@ -44,8 +44,9 @@ void ng_exchange_end(struct ng_exchange *x)
 	sdp_free(x->sdp);
 }
 
-void ng_warn(struct cr_err *warning, const char *fmt, ...)
+void ng_warn(struct ng_service *sv, const char *fmt, ...)
 {
+	struct cr_err *warning = &sv->request.warning;
 	size_t n = strlen(warning->text);
 	va_list ap;
 
@@ -66,12 +67,11 @@ bool ng_line_is_carried(const struct ng_exchange *x, unsigned i)
 	if (l->refused)
 		return false;
 	if (!l->audio)
-		ng_warn(x->w->warning,
-			"line %u: %.20s: this node has audio only", i + 1,
-			l->media);
+		ng_warn(x->sv, "line %u: %.20s: this node has audio only",
+			i + 1, l->media);
 	else if (l->transport > SDP_RTP_FB)
-		ng_warn(x->w->warning, "line %u: %.20s: this node has no %s",
-			i + 1, l->proto,
+		ng_warn(x->sv, "line %u: %.20s: this node has no %s", i + 1,
+			l->proto,
 			l->transport == SDP_SECURE ? "SRTP" : "such transport");
 	else
 		return true;
@@ -84,10 +84,10 @@ int ng_check_room(struct ng_exchange *x, unsigned lines, unsigned what,
 	const struct ng_dialog *d = x->d;
 
 	x->due_lines = lines;
-	x->due_octets = COPIES * x->w->request->sdp_bytes;
+	x->due_octets = COPIES * x->sv->request.sdp_bytes;
 	if (!what)
 		x->due_octets += sizeof(*d) + 2 * sizeof(struct ng_side);
-	return ng_due_check(&x->w->service->shares, &d->due, lines,
+	return ng_due_check(&x->sv->shares, &d->due, lines,
 			    x->due_octets + d->kept[!what], e);
 }
 
@@ -97,7 +97,7 @@ void ng_take_room(const struct ng_exchange *x, unsigned what)
 	struct cr_err e;
 
 	d->kept[what] = x->due_octets;
-	(void)ng_due_change(&x->w->service->shares, &d->due, x->due_lines,
+	(void)ng_due_change(&x->sv->shares, &d->due, x->due_lines,
 			    d->kept[0] + d->kept[1], &e);
 }
 
@@ -106,13 +106,13 @@ int ng_describe_line(struct ng_exchange *x, unsigned i,
 		     const struct ng_endpoint *endpoint, int rtcp,
 		     struct cr_err *e)
 {
-	const struct ng_request *r = x->w->request;
+	const struct ng_request *r = &x->sv->request;
 	struct sdp_line_out *out = &x->out[i];
 
 	out->mode = ng_line_mode(from);
 	out->maxptime = from->maxptime >= out->ptime ? from->maxptime : 0;
 	out->formats = x->format[i];
-	if (!ng_endpoint_local(x->w->service->node, endpoint, &out->rtp))
+	if (!ng_endpoint_local(x->sv->node, endpoint, &out->rtp))
 		return cr_fail(e, -ESRCH, "an endpoint of it has ended");
 	if (rtcp >= 0 && !r->no_rtcp)
 		out->rtcp_port = address_port(&out->rtp) + (unsigned)rtcp;
@@ -125,8 +125,8 @@ int ng_describe_line(struct ng_exchange *x, unsigned i,
  * request wants them to be said to be. */
 static void place_lines(struct ng_exchange *x, const struct ng_side *to)
 {
-	const struct sockaddr_storage *shown = &x->w->request->shown;
-	struct node *n = x->w->service->node;
+	const struct sockaddr_storage *shown = &x->sv->request.shown;
+	struct node *n = x->sv->node;
 	struct sockaddr_storage at = { 0 };
 	struct node_interface_info first;
 
@@ -162,7 +162,7 @@ static int write_as(const struct ng_exchange *x, struct sdp_out *out,
 	out->version = to->version ? to->version : sdp_version(x->sdp);
 	n = sdp_write(x->sdp, out, text, NG_BYTES_MAX, e);
 	if (n >= 0 && out->own_version && to->text &&
-	    (x->w->request->version_rises || strcmp(to->text, text) != 0)) {
+	    (x->sv->request.version_rises || strcmp(to->text, text) != 0)) {
 		out->version++;
 		n = sdp_write(x->sdp, out, text, NG_BYTES_MAX, e);
 	}
@@ -172,7 +172,7 @@ static int write_as(const struct ng_exchange *x, struct sdp_out *out,
 int ng_draft_write(struct ng_exchange *x, const struct ng_side *to,
 		   struct cr_err *e)
 {
-	const struct ng_request *r = x->w->request;
+	const struct ng_request *r = &x->sv->request;
 	char buf[NG_BYTES_MAX];
 	struct sdp_out out = {
 		.lines = x->out,
@@ -214,7 +214,7 @@ char *ng_draft_report(struct ng_exchange *x, struct ng_side *to)
 static int open_ng_endpoint(struct ng_exchange *x, unsigned i, unsigned side,
 			    const struct endpoint_spec *to, struct cr_err *e)
 {
-	struct node *n = x->w->service->node;
+	struct node *n = x->sv->node;
 	struct ng_endpoint *l = &x->d->side[side]->endpoint[i];
 	struct node_endpoint *ep;
 	int err;
@@ -258,8 +258,7 @@ static const char *usual_interface(const struct ng_exchange *x, unsigned side)
 
 	for (unsigned i = 0; i < SDP_LINES_MAX && !name; i++)
 		if (s->endpoint[i].id)
-			name = interface_of(x->w->service->node,
-					    &s->endpoint[i]);
+			name = interface_of(x->sv->node, &s->endpoint[i]);
 	return name;
 }
 
@@ -268,12 +267,12 @@ static const char *usual_interface(const struct ng_exchange *x, unsigned side)
  * not. */
 static const char *wanted_interface(const struct ng_exchange *x, unsigned i)
 {
-	const char *name = x->w->request->interface[i];
+	const char *name = x->sv->request.interface[i];
 	const char *like = NULL;
 	struct node_interface_info info;
 
-	for (unsigned k = 0;
-	     name && node_interface(x->w->service->node, k, &info); k++) {
+	for (unsigned k = 0; name && node_interface(x->sv->node, k, &info);
+	     k++) {
 		if (!strcmp(info.name, name))
 			return name;
 		if (!like && ng_is_named(name, info.name))
@@ -292,8 +291,8 @@ static int party_family(int family)
 static int open_endpoints(struct ng_exchange *x, unsigned i,
 			  const struct sdp_line *l, struct cr_err *e)
 {
-	const struct ng_request *r = x->w->request;
-	struct node *n = x->w->service->node;
+	const struct ng_request *r = &x->sv->request;
+	struct node *n = x->sv->node;
 	const struct ng_endpoint *near = &x->d->side[x->by]->endpoint[i];
 	struct endpoint_spec to = ENDPOINT_SPEC_UNSAID;
 	const char *wanted = wanted_interface(x, 0);
@@ -336,13 +335,13 @@ static void warn_unmet(const struct ng_exchange *x, unsigned i,
 	};
 
 	if (why != CODEC_MET)
-		ng_warn(x->w->warning, "line %u: codec %s %s: %s", i + 1, rule,
-			codec, whys[why]);
+		ng_warn(x->sv, "line %u: codec %s %s: %s", i + 1, rule, codec,
+			whys[why]);
 }
 
 static int list_codecs(struct ng_exchange *x, unsigned i, struct cr_err *e)
 {
-	const struct codec_rules *r = &x->w->request->codecs;
+	const struct codec_rules *r = &x->sv->request.codecs;
 	struct codec_offer made;
 	int err;
 
@@ -384,7 +383,7 @@ static unsigned mux_of(const struct ng_request *r, const struct sdp_line *l,
 static int pass_on(struct ng_exchange *x, unsigned i, const struct sdp_line *l,
 		   struct cr_err *e)
 {
-	const struct ng_request *r = x->w->request;
+	const struct ng_request *r = &x->sv->request;
 	const struct ng_endpoint *far = &x->d->side[!x->by]->endpoint[i];
 	struct ng_offered *o = &x->line[i].offered;
 
@@ -410,15 +409,14 @@ static int carry(struct ng_exchange *x, unsigned i, struct cr_err *e)
 	if (err)
 		return err;
 	if (!codec_best_shown(x->line[i].offered.list)) {
-		ng_warn(x->w->warning, "line %u: this node has no codec of it",
-			i + 1);
+		ng_warn(x->sv, "line %u: this node has no codec of it", i + 1);
 		free(x->line[i].offered.list);
 		x->out[i].refused = true;
 		return 0;
 	}
 	x->carried[i] = true;
 	if (l->ice && !x->ncarried)
-		ng_warn(x->w->warning, "ICE: this node has none");
+		ng_warn(x->sv, "ICE: this node has none");
 	x->ncarried++;
 	err = open_endpoints(x, i, l, e);
 	return err ? err : pass_on(x, i, l, e);
@@ -427,11 +425,11 @@ static int carry(struct ng_exchange *x, unsigned i, struct cr_err *e)
 /* A line that was carried before goes on. */
 static bool has_room_for_line(struct ng_exchange *x, unsigned i)
 {
-	unsigned most = x->w->service->shares.most.lines_of_call;
+	unsigned most = x->sv->shares.most.lines_of_call;
 
 	if (x->ncarried < most || x->d->stream[i].offered.list)
 		return true;
-	ng_warn(x->w->warning,
+	ng_warn(x->sv,
 		"line %u: a call has no more (--ng-call-lines "
 		"%u)",
 		i + 1, most);
@@ -448,9 +446,9 @@ static int carry_lines(struct ng_exchange *x, struct cr_err *e)
 			err = carry(x, i, e);
 		else
 			x->out[i].refused = true;
-	if (err || x->ncarried || !*x->w->warning->text)
+	if (err || x->ncarried || !*x->sv->request.warning.text)
 		return err;
-	return cr_fail(e, -ENOTSUP, "%s", x->w->warning->text);
+	return cr_fail(e, -ENOTSUP, "%s", x->sv->request.warning.text);
 }
 
 /* --- before the answer --- */
@@ -465,7 +463,7 @@ static bool is_anothers(const struct ng_exchange *x, unsigned i)
 	LIST_FOREACH(of, &d->call->dialogs, link)
 	if (of != d && of->stream[i].node_call && !of->stream[i].early &&
 	    (of->side[0] == by || of->side[1] == by) &&
-	    ng_stream_runs(x->w->service->node, &of->stream[i]))
+	    ng_stream_runs(x->sv->node, &of->stream[i]))
 		return true;
 	return false;
 }
@@ -476,14 +474,13 @@ static bool is_anothers(const struct ng_exchange *x, unsigned i)
 static bool early_specs(struct ng_exchange *x, unsigned i)
 {
 	const struct ng_stream *s = &x->d->stream[i];
-	const struct ng_request *r = x->w->request;
+	const struct ng_request *r = &x->sv->request;
 	const struct sdp_line all = { .formats = x->out[i].formats,
 				      .nformats = x->out[i].nformats };
 	struct endpoint_spec *to = x->line[i].to;
 	struct cr_err e;
 
-	if ((s->node_call && ng_stream_runs(x->w->service->node, s) &&
-	     !s->early) ||
+	if ((s->node_call && ng_stream_runs(x->sv->node, s) && !s->early) ||
 	    is_anothers(x, i))
 		return false;
 	x->settled.party[0] = &to[x->by];
@@ -498,7 +495,7 @@ static bool early_specs(struct ng_exchange *x, unsigned i)
  * room does not begin. */
 static void begin_early(struct ng_exchange *x, unsigned i)
 {
-	struct ng_service *sv = x->w->service;
+	struct ng_service *sv = x->sv;
 	struct ng_stream *s = &x->d->stream[i];
 	struct node_call_change *change;
 	struct cr_err e;
@@ -551,7 +548,7 @@ static int weigh_line(struct ng_exchange *x, unsigned i,
 		      struct node_call_promise *promised, struct cr_err *e)
 {
 	static const struct node_call_promise nothing;
-	struct ng_service *sv = x->w->service;
+	struct ng_service *sv = x->sv;
 	struct ng_stream *s = &x->d->stream[i];
 	struct ng_weighing w = { .promised = promised, .lacks = &sv->lacks };
 	struct endpoint_spec to[2];
@@ -574,7 +571,7 @@ static int weigh_line(struct ng_exchange *x, unsigned i,
 
 static int weigh_offer(struct ng_exchange *x, struct cr_err *e)
 {
-	struct node_call_promise others = x->w->service->promised;
+	struct node_call_promise others = x->sv->promised;
 	int err = 0;
 
 	for (unsigned i = 0; i < SDP_LINES_MAX; i++) {
@@ -591,8 +588,8 @@ static int weigh_offer(struct ng_exchange *x, struct cr_err *e)
 
 static int make_offer(struct ng_exchange *x, struct cr_err *e)
 {
-	const struct ng_request *r = x->w->request;
-	struct ng_service *sv = x->w->service;
+	const struct ng_request *r = &x->sv->request;
+	struct ng_service *sv = x->sv;
 	struct ng_dialog *d = x->d;
 	int err = sdp_read(&x->sdp, r->sdp, r->sdp_bytes, e);
 
@@ -602,14 +599,15 @@ static int make_offer(struct ng_exchange *x, struct cr_err *e)
 			      "(RFC 3264, 8)",
 			      sdp_lines(x->sdp), d->nlines);
 	if (!err && !d->due.share)
-		err = ng_due_open(&sv->shares, &d->due, &x->w->client->host, e);
+		err = ng_due_open(&sv->shares, &d->due, &x->sv->client->host,
+				  e);
 	if (!err && !d->known)
 		err = ng_due_ring(&sv->shares, &d->due, true, e);
 	if (!err)
 		err = ng_check_room(x, sdp_lines(x->sdp), 0, e);
 	for (unsigned i = 0; i < 2; i++)
 		if (r->interface[i] && !wanted_interface(x, i))
-			ng_warn(x->w->warning,
+			ng_warn(x->sv,
 				"direction: no interface is called %.40s",
 				r->interface[i]);
 	if (!err)
@@ -618,7 +616,7 @@ static int make_offer(struct ng_exchange *x, struct cr_err *e)
 		err = weigh_offer(x, e);
 	if (!err)
 		err = ng_draft_write(x, d->side[!x->by], e);
-	if (!err && json_object_set_new(x->w->reply, "sdp",
+	if (!err && json_object_set_new(x->sv->reply, "sdp",
 					json_string_nocheck(x->draft.text)))
 		err = cr_fail(e, -ENOMEM, "out of memory for the answer");
 	return err;
@@ -628,8 +626,8 @@ static int make_offer(struct ng_exchange *x, struct cr_err *e)
  * free. */
 static void commit_offer(struct ng_exchange *x)
 {
-	const struct ng_request *r = x->w->request;
-	struct ng_service *sv = x->w->service;
+	const struct ng_request *r = &x->sv->request;
+	struct ng_service *sv = x->sv;
 	struct ng_dialog *d = x->d;
 	unsigned n = sdp_lines(x->sdp);
 
@@ -675,16 +673,16 @@ static void drop_offer(struct ng_exchange *x)
 			free(x->line[i].offered.list);
 		for (unsigned k = 0; k < 2; k++)
 			if (x->opened[i][k])
-				ng_endpoint_close(x->w->service->node,
+				ng_endpoint_close(x->sv->node,
 						  &x->d->side[k]->endpoint[i]);
 	}
 }
 
-static int offer_in(struct ng_dialog *d, const struct ng_work *w,
+static int offer_in(struct ng_dialog *d, struct ng_service *sv,
 		    struct cr_err *e)
 {
 	struct ng_exchange *x = ng_exchange_begin(
-		w, d, ng_dialog_number(d, w->request->key.from));
+		sv, d, ng_dialog_number(d, sv->request.key.from));
 	int err = make_offer(x, e);
 
 	if (!err)
@@ -708,28 +706,26 @@ static bool ports_run_short(const struct node *n)
 }
 
 /* Offer; without room for it, end dialogs that have rung for long. */
-static int offer_or_displace(struct ng_dialog *d, const struct ng_work *w,
+static int offer_or_displace(struct ng_dialog *d, struct ng_service *sv,
 			     struct cr_err *e)
 {
-	const struct cr_err before = *w->warning;
-	struct ng_service *sv = w->service;
-	int err = offer_in(d, w, e);
+	const struct cr_err before = sv->request.warning;
+	int err = offer_in(d, sv, e);
 
 	for (unsigned i = 0;
 	     i < DISPLACES && err == -ENOSPC && ng_end_oldest(sv, d); i++) {
-		*w->warning = before;
-		err = offer_in(d, w, e);
+		sv->request.warning = before;
+		err = offer_in(d, sv, e);
 	}
 	if (err == -EMFILE || ports_run_short(sv->node))
 		(void)ng_end_oldest(sv, d);
 	return err;
 }
 
-int ng_offer(const struct ng_work *w, struct cr_err *e)
+int ng_offer(struct ng_service *sv, struct cr_err *e)
 {
-	const struct ng_request *r = w->request;
-	struct ng_service *sv = w->service;
-	struct ng_call *call = w->call;
+	const struct ng_request *r = &sv->request;
+	struct ng_call *call = sv->call;
 	struct ng_dialog *d = call ? ng_dialog_of_offer(call, &r->key) : NULL;
 	bool begins = !d;
 	int err;
@@ -742,7 +738,7 @@ int ng_offer(const struct ng_work *w, struct cr_err *e)
 	}
 	if (!d)
 		d = ng_dialog_new(call, &r->key, clock_read(CLOCK_REALTIME));
-	err = d ? offer_or_displace(d, w, e)
+	err = d ? offer_or_displace(d, sv, e)
 		: cr_fail(e, -ENOMEM, "out of memory for a dialog");
 	ng_call_signalled(call);
 	sv->count.dialogs += !err && begins;
