@@ -339,7 +339,7 @@ static struct node_call *node_call_new(struct node *n,
 			return NULL;
 		}
 	}
-	c->id = ++n->last_id;
+	c->id = node_next_id(n);
 	c->node = n;
 	c->nstreams = s->n;
 	c->request = r->relay;
@@ -349,16 +349,19 @@ static struct node_call *node_call_new(struct node *n,
 	return c;
 }
 
-/** RTCP of both endpoints of @c, of two streams, is about @stream[2] from now
- * on. A relay tells the SSRC of what it passes on by itself. */
-static void node_call_use_rtcp(const struct node_call *c,
-			       const struct stream_cfg *stream)
+/** RTCP of the endpoints of @c is about its streams from now on, unless there
+ * is one, at an endpoint that was opened for it. A relay tells the SSRC of what
+ * it passes on by itself. */
+static void node_call_use_rtcp(const struct node_call *c)
 {
-	for (unsigned i = 0; i < 2; i++) {
-		const struct stream_cfg *to = &stream[!i];
+	for (unsigned i = 0; i < 2 && c->nstreams == 2; i++) {
+		const struct stream_cfg *from =
+			node_stream_settings(c->stream[i]);
+		const struct stream_cfg *to =
+			node_stream_settings(c->stream[!i]);
 		const struct endpoint_rtcp_use use = {
 			.ssrc = to->ssrc_out,
-			.rate_in = codec_use_clock(&stream[i].media.in),
+			.rate_in = codec_use_clock(&from->media.in),
 			.rate_out = codec_use_clock(&to->media.out),
 		};
 
@@ -380,7 +383,6 @@ static int add_transcoders(struct node_call *c, struct stream_cfg *stream,
 	if (err)
 		return err;
 	node_recode_commit(recode);
-	node_call_use_rtcp(c, stream);
 	return 0;
 }
 
@@ -422,9 +424,6 @@ static int start_streams(struct node_call *c, struct stream_cfg *stream,
 	}
 	if (err || c->nstreams == 1)
 		return err;
-	/* not before: open endpoints of a call that is refused stay as they
-	 * were */
-	node_call_use_rtcp(c, stream);
 	return add_transcoders(c, stream, e);
 }
 
@@ -514,9 +513,10 @@ int node_call_begin(struct node *n, struct node_call_streams *s,
 	return err;
 }
 
-int node_call_start(struct node *n, const struct call_spec *spec,
-		    struct node_cost_wait *lacks, struct node_call **out,
-		    struct cr_err *e)
+/* Open endpoints stay as they were, but for the stream that they feed. */
+static int start_call_of(struct node *n, const struct call_spec *spec,
+			 struct node_cost_wait *lacks, struct node_call **out,
+			 struct cr_err *e)
 {
 	struct call_spec r = *spec;
 	struct node_call_streams s;
@@ -527,6 +527,17 @@ int node_call_start(struct node *n, const struct call_spec *spec,
 	if (!err)
 		err = node_call_begin(n, &s, &r, out, e);
 	return note_lacking(err, &s, lacks);
+}
+
+int node_call_start(struct node *n, const struct call_spec *spec,
+		    struct node_cost_wait *lacks, struct node_call **out,
+		    struct cr_err *e)
+{
+	int err = start_call_of(n, spec, lacks, out, e);
+
+	if (!err)
+		node_call_use_rtcp(*out);
+	return err;
 }
 
 /** Are @ppm of a CPU free, beside what was @promised? 0, or -ENOSPC with @e. */
@@ -789,22 +800,16 @@ static int prepare_streams(struct node_call_change *ch,
 	return note_lacking(err, s, lacks);
 }
 
-static void commit_streams(struct node_call_change *ch)
-{
-	node_recode_commit(ch->recode);
-	ch->c->relays = ch->streams.relays;
-	node_call_use_rtcp(ch->c, ch->streams.stream);
-}
-
 static int check_endpoints(const struct node_call *c,
 			   const struct endpoint_spec to[2],
-			   struct endpoint_spec next[2], struct cr_err *e)
+			   struct endpoint_spec next[2],
+			   const struct end_names called[2], struct cr_err *e)
 {
 	int err = 0;
 
 	for (unsigned i = 0; i < 2 && !err; i++)
 		err = node_endpoint_check_change(&next[i], c->endpoint[i],
-						 &to[i], &names[i], e);
+						 &to[i], &called[i], e);
 	return err;
 }
 
@@ -834,7 +839,7 @@ int node_call_weigh_change(struct node_call *c,
 {
 	struct endpoint_spec next[2];
 	struct node_call_streams s;
-	int err = check_endpoints(c, to, next, e);
+	int err = check_endpoints(c, to, next, names, e);
 
 	*ppm = 0;
 	if (err ||
@@ -852,9 +857,11 @@ int node_call_weigh_change(struct node_call *c,
 	return 0;
 }
 
-int node_call_prepare(struct node_call *c, const struct endpoint_spec to[2],
-		      struct node_cost_wait *lacks,
-		      struct node_call_change **out, struct cr_err *e)
+/* The ends are @called so in @e. */
+static int prepare_change(struct node_call *c, const struct endpoint_spec to[2],
+			  const struct end_names called[2],
+			  struct node_cost_wait *lacks,
+			  struct node_call_change **out, struct cr_err *e)
 {
 	struct node_call_change *ch = calloc(1, sizeof(*ch));
 	int err;
@@ -863,7 +870,7 @@ int node_call_prepare(struct node_call *c, const struct endpoint_spec to[2],
 		return cr_fail(e, -ENOMEM, "out of memory for a change");
 	ch->c = c;
 	memcpy(ch->to, to, sizeof(ch->to));
-	err = check_endpoints(c, to, ch->next, e);
+	err = check_endpoints(c, to, ch->next, called, e);
 	if (!err &&
 	    (endpoint_spec_speaks(&to[0]) || endpoint_spec_speaks(&to[1])))
 		err = prepare_streams(ch, lacks, e);
@@ -872,6 +879,13 @@ int node_call_prepare(struct node_call *c, const struct endpoint_spec to[2],
 	else
 		*out = ch;
 	return err;
+}
+
+int node_call_prepare(struct node_call *c, const struct endpoint_spec to[2],
+		      struct node_cost_wait *lacks,
+		      struct node_call_change **out, struct cr_err *e)
+{
+	return prepare_change(c, to, names, lacks, out, e);
 }
 
 /* What open endpoints will say is put in the place of what they say while the
@@ -886,7 +900,7 @@ static int start_changed(struct node *n, const struct call_spec *spec,
 
 	for (unsigned i = 0; i < 2; i++)
 		ep[i]->spec = ch->next[i];
-	err = node_call_start(n, spec, lacks, &ch->c, e);
+	err = start_call_of(n, spec, lacks, &ch->c, e);
 	for (unsigned i = 0; i < 2; i++)
 		ep[i]->spec = was[i];
 	return err;
@@ -925,8 +939,12 @@ struct node_call *node_call_commit(struct node_call_change *ch)
 {
 	struct node_call *c = ch->c;
 
-	if (ch->recode)
-		commit_streams(ch);
+	if (ch->recode) {
+		node_recode_commit(ch->recode);
+		c->relays = ch->streams.relays;
+	}
+	if (ch->recode || ch->begins)
+		node_call_use_rtcp(c);
 	for (unsigned i = 0; i < 2; i++)
 		node_endpoint_change(c->endpoint[i], &ch->to[i], &ch->next[i]);
 	free(ch);
@@ -957,19 +975,24 @@ int node_call_change_party(struct node_endpoint *ep,
 			   const struct endpoint_spec *to,
 			   struct node_cost_wait *lacks, struct cr_err *e)
 {
-	struct node_call_change ch = { .c = ep->call };
-	unsigned i = ch.c && ch.c->endpoint[1] == ep;
-	int err = node_endpoint_check_change(&ch.next[i], ep, to,
-					     &endpoint_own_names, e);
+	const struct end_names called[2] = { endpoint_own_names,
+					     endpoint_own_names };
+	struct endpoint_spec both[2] = { ENDPOINT_CHANGE_UNSAID,
+					 ENDPOINT_CHANGE_UNSAID };
+	struct node_call_change *ch;
+	struct endpoint_spec next;
+	int err;
 
-	if (!err && ch.c && endpoint_spec_speaks(to)) {
-		ch.next[!i] = ch.c->endpoint[!i]->spec;
-		err = prepare_streams(&ch, lacks, e);
-	}
-	if (err)
+	if (!ep->call) {
+		err = node_endpoint_check_change(&next, ep, to,
+						 &endpoint_own_names, e);
+		if (!err)
+			node_endpoint_change(ep, to, &next);
 		return err;
-	if (ch.recode)
-		commit_streams(&ch);
-	node_endpoint_change(ep, to, &ch.next[i]);
-	return 0;
+	}
+	both[ep->call->endpoint[1] == ep] = *to;
+	err = prepare_change(ep->call, both, called, lacks, &ch, e);
+	if (!err)
+		(void)node_call_commit(ch);
+	return err;
 }

@@ -244,7 +244,7 @@ int node_conversion_submit(struct node *n, const struct conversion_cfg *cfg,
 		return cr_fail(e, -ENOTSUP,
 			       "this node was started without --spool, so it "
 			       "converts no files");
-	numbered.id = ++n->last_id;
+	numbered.id = node_next_id(n);
 	return converter_submit(n->converter, &numbered, owner, asker, e);
 }
 

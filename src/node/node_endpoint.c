@@ -570,12 +570,14 @@ int node_endpoint_open_kept(struct node *n, const struct endpoint_spec *r,
 	ep->spec = spec;
 	endpoint_hold(ep->endpoint, spec.hold);
 	endpoint_rtcp_set_destination(ep->endpoint, &spec.rtcp_address);
-	ep->id = n->restoring && n->restoring->how != RESTORE_MOVED
-			 ? n->restoring->stream[n->restoring->end].endpoint
-			 : n->last_endpoint + 1;
+	if (n->restoring && n->restoring->how != RESTORE_MOVED)
+		ep->id = n->restoring->stream[n->restoring->end].endpoint;
 	if (n->last_endpoint < ep->id)
 		n->last_endpoint = ep->id;
-	RB_INSERT(node_endpoint_tree, &n->endpoints_by_id, ep);
+	/* they wrap; 0 is none's */
+	while (!ep->id ||
+	       RB_INSERT(node_endpoint_tree, &n->endpoints_by_id, ep))
+		ep->id = ++n->last_endpoint;
 	*out = ep;
 	return 0;
 }

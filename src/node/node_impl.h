@@ -338,6 +338,9 @@ void node_trace_call(const struct node_stream *st);
 /** Event: the disk has the trace that was ended. */
 void node_traced(evutil_socket_t fd, short what, void *arg);
 
+/** The next id of a call, a stream or a conversion: they count together, up to
+ * 2^32 and again; 0 is none's, and ids in use are passed over. */
+uint32_t node_next_id(struct node *n);
 /** An SSRC that nobody can guess. */
 uint32_t node_random_ssrc(void);
 /** What is known of RTCP of a stream that @in_endpoint receives and

@@ -200,10 +200,30 @@ static void node_stream_enter(struct node *n, struct node_stream *st)
 	n->calls_started++;
 }
 
-/* The id of the next stream of @of: of the first one the call's. */
-static uint32_t next_id(const struct node_call *of)
+/* Ending ones, too. */
+static struct node_stream *stream_with_id(struct node *n, uint32_t id)
 {
-	return of->stream[0] ? ++of->node->last_id : of->id;
+	struct node_stream key = { .id = id };
+
+	return RB_FIND(node_stream_tree, &n->streams, &key);
+}
+
+uint32_t node_next_id(struct node *n)
+{
+	struct node_call key;
+
+	do
+		key.id = ++n->last_id;
+	while (!key.id || stream_with_id(n, key.id) ||
+	       RB_FIND(node_call_tree, &n->calls, &key) ||
+	       converter_find(n->converter, key.id));
+	return key.id;
+}
+
+/* The id of the next stream of @of: of the first one the call's. */
+static uint32_t next_stream_id(const struct node_call *of)
+{
+	return of->stream[0] ? node_next_id(of->node) : of->id;
 }
 
 int node_relay_start(struct node_call *of, struct stream_cfg *cfg,
@@ -215,7 +235,7 @@ int node_relay_start(struct node_call *of, struct stream_cfg *cfg,
 
 	if (!st)
 		return cr_fail(e, -ENOMEM, "out of memory for a relay");
-	cfg->id = next_id(of);
+	cfg->id = next_stream_id(of);
 	cfg->receiver = cfg->in_endpoint->cfg.receiver;
 	cfg->ring_frames = n->cfg.ring_frames;
 	cfg->shed = n->cfg.shed.kind;
@@ -660,7 +680,7 @@ int node_stream_begin(struct node_call *of, struct stream_cfg *cfg,
 	cfg->codecs = st->codecs;
 	choose_receiver(n, cfg);
 	choose_numbers(n, cfg);
-	cfg->id = next_id(of);
+	cfg->id = next_stream_id(of);
 	err = enter_stream(st, cfg, e);
 	if (err) {
 		stream_free(st->stream); /* nobody has seen it */
@@ -726,14 +746,6 @@ struct node_stream *node_stream_after(struct node *n, uint32_t id)
 
 	return id == UINT32_MAX ? NULL
 				: RB_NFIND(node_stream_tree, &n->streams, &key);
-}
-
-/* Ending ones, too. */
-static struct node_stream *stream_with_id(struct node *n, uint32_t id)
-{
-	struct node_stream key = { .id = id };
-
-	return RB_FIND(node_stream_tree, &n->streams, &key);
 }
 
 struct node_stream *node_stream_find(struct node *n, uint32_t id)

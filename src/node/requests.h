@@ -205,6 +205,10 @@ struct call_spec {
 #define CALL_SPEC_UNSAID                                                       \
 	{ .end = { ENDPOINT_SPEC_UNSAID, ENDPOINT_SPEC_UNSAID },               \
 	  .release = { .model = -1, .burst = -1, .x = 1 }, .ts_first = -1 }
+/** Of a change, what a party stays. */
+#define ENDPOINT_CHANGE_UNSAID                                                 \
+	{ .side = { .pt = CODEC_PT_UNSAID }, .learn = -1, .hold = -1,          \
+	  .types = { .events = -1, .noise = -1 } }
 /** Of a change, the part of one stream: with end[1].side.mode. */
 #define CALL_CHANGE_UNSAID                                                     \
 	{ .ptime = -1, .end[1].ptime = -1,                                     \

@@ -147,11 +147,54 @@ static void conversations_are_found_and_in_order(void **state)
 	fixture_close(&r);
 }
 
+/* --- all --- */
+
+/* Behind the last id there is are the first ones again, but for 0 and those in
+ * use. */
+static void ids_go_round_past_those_in_use(void **state)
+{
+	static const struct fixture_options o = { .workers = 1 };
+	const struct node_endpoint *ep[3];
+	struct node_call *c[3];
+	struct cr_err e;
+	struct node_fixture r;
+
+	fixture_open(&r, &o);
+	c[0] = talk_start(&r, BOTH_PCMU);
+	ep[0] = open_endpoint(&r); /* behind the two of the call */
+	assert_int_equal(ep[0]->id, 3);
+	r.node->last_id = r.node->last_endpoint = UINT32_MAX - 1;
+	c[1] = talk_start(&r, BOTH_PCMU);
+	assert_int_equal(node_call_id(c[1]), UINT32_MAX);
+	assert_int_equal(node_stream_id(node_call_stream(c[1], 1)), 3);
+	/* it has had UINT32_MAX and 4 */
+	ep[1] = open_endpoint(&r);
+	assert_int_equal(ep[1]->id, 5);
+	r.node->last_id = r.node->last_endpoint = UINT32_MAX;
+	c[2] = talk_start(&r, BOTH_PCMU);
+	assert_int_equal(node_call_id(c[2]), 4);
+	assert_ptr_equal(node_call_find(r.node, UINT32_MAX), c[1]);
+	assert_ptr_equal(node_endpoint_find(r.node, 3), ep[0]);
+	ep[2] = open_endpoint(&r); /* behind 6 and 7 */
+	assert_int_equal(ep[2]->id, 8);
+	for (unsigned i = 0; i < 3; i++) {
+		node_call_stop(c[i], NODE_END_STOPPED, NULL);
+		assert_int_equal(
+			node_endpoint_close(
+				node_endpoint_find(r.node, ep[i]->id), &e),
+			0);
+	}
+	assert_true(fixture_wait(&r, talk_is_over, &r));
+	assert_null(node_endpoint_after(r.node, 0));
+	fixture_close(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(endpoints_are_found_and_in_order),
 		cmocka_unit_test(conversations_are_found_and_in_order),
+		cmocka_unit_test(ids_go_round_past_those_in_use),
 	};
 
 	return cmocka_run_group_tests_name("ids", tests, NULL, NULL);

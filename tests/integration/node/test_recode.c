@@ -394,6 +394,79 @@ static bool is_idle(void *arg)
 		       stats.totals.relayed;
 }
 
+/* What the RTCP of @ep is about. */
+static struct endpoint_rtcp_use use_of(const struct node_endpoint *ep)
+{
+	const struct endpoint_rtcp *r = ep->endpoint->rtcp;
+
+	return (struct endpoint_rtcp_use){ .ssrc = atomic_load(&r->ssrc),
+					   .rate_in = atomic_load(&r->rate_in),
+					   .rate_out =
+						   atomic_load(&r->rate_out) };
+}
+
+/* The RTCP of open endpoints is about a call when that is agreed on. */
+static void a_start_that_is_cancelled_leaves_rtcp_as_it_was(void **state)
+{
+	static const char *const codecs[] = { "pcmu", "l16" };
+	const struct fixture_options o = { .workers = 1 };
+	const struct endpoint_spec to[2] = { ENDPOINT_CHANGE_UNSAID,
+					     ENDPOINT_CHANGE_UNSAID };
+	struct call_spec spec = CALL_SPEC_UNSAID;
+	struct endpoint_rtcp_use was[2], is[2];
+	struct node_call_change *change;
+	struct node_cost_wait lacks;
+	struct node_endpoint *ep[2];
+	struct cr_err e = { "" };
+	struct node_call *c;
+	struct node_fixture r;
+
+	fixture_open(&r, &o);
+	field_defaults(call_each_fields, &spec);
+	spec.port = CALL_PORT_EACH;
+	for (unsigned i = 0; i < 2; i++) {
+		struct endpoint_spec end = ENDPOINT_SPEC_UNSAID;
+
+		end.side.name = codecs[i];
+		end.side.cfg.sample_rate = i ? 16000 : 0;
+		assert_int_equal(node_endpoint_open(r.node, &end,
+						    &endpoint_own_names, &ep[i],
+						    &e),
+				 0);
+		ep[i]->opened = true;
+		spec.end[i].endpoint = ep[i]->id;
+		was[i] = use_of(ep[i]);
+	}
+	for (unsigned k = 0; k < 2; k++) {
+		int err;
+
+		while ((err = node_call_prepare_start(r.node, &spec, to, &lacks,
+						      &change, &e)) == -EAGAIN)
+			assert_int_equal(fixture_know(&r, &lacks, &e), 0);
+		if (err)
+			fail_msg("%s", e.text);
+		for (unsigned i = 0; i < 2; i++) {
+			is[i] = use_of(ep[i]);
+			assert_memory_equal(&is[i], &was[i], sizeof(is[i]));
+		}
+		if (k) {
+			c = node_call_commit(change);
+			continue;
+		}
+		node_call_cancel(change);
+		assert_true(fixture_wait(&r, has_no_calls, &r));
+	}
+	for (unsigned i = 0; i < 2; i++) {
+		is[i] = use_of(ep[i]);
+		assert_int_equal(is[i].ssrc,
+				 node_stream_settings(node_call_stream(c, !i))
+					 ->ssrc_out);
+		assert_int_equal(is[i].rate_in, i ? 16000 : 8000);
+		assert_int_equal(is[i].rate_out, i ? 16000 : 8000);
+	}
+	fixture_close(&r);
+}
+
 /* Codecs change as fast as control can while packets of all types come; now and
  * then no codec is needed: every one counts once, and each that was taken
  * leaves. */
@@ -461,6 +534,8 @@ int main(void)
 		cmocka_unit_test(what_may_come_is_told_by_its_type),
 		cmocka_unit_test(what_is_refused_leaves_all_as_it_was),
 		cmocka_unit_test(what_is_cancelled_leaves_all_as_it_was),
+		cmocka_unit_test(
+			a_start_that_is_cancelled_leaves_rtcp_as_it_was),
 		cmocka_unit_test(a_flood_of_changes),
 	};
 
