@@ -30,7 +30,7 @@
 #include "media/endpoint.h"
 #include "observe/histogram.h"
 #include "rtp/rtcp_session.h"
-#include "udp/intake.h"
+#include "udp/inlet.h"
 
 enum endpoint_rtcp_mode {
 	ENDPOINT_RTCP_OFF,

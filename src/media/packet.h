@@ -12,7 +12,7 @@
 #include "media/counters.h"
 #include "media/rtp_stream.h"
 #include "observe/trace_writer.h"
-#include "udp/intake.h"
+#include "udp/inlet.h"
 
 struct packet_counters {
 #define PACKET_MEMBER(name, ...) atomic_ullong name;

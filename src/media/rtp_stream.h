@@ -69,7 +69,7 @@
 #include "rtp/rtp.h"
 #include "rtp/telephone_event.h"
 #include "udp/burst.h"
-#include "udp/intake.h"
+#include "udp/inlet.h"
 
 /* --- payload types --- */
 

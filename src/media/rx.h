@@ -79,7 +79,7 @@ static inline cr_ns pace_wait(const struct pace *p, unsigned packets,
  * Packets on their way from the receiver that was given them to the one whose
  * call they are for.
  *
- * The kernel shares out the shared port by SSRC, but a train (udp/intake.h),
+ * The kernel shares out the shared port by SSRC, but a train (udp/inlet.h),
  * which may have packets of many calls, it gives whole to the receiver of the
  * first. Loopback and virtual machines pass such trains of a peer that sends
  * with segmentation offload. This costs a copy; packets that come one by one

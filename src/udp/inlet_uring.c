@@ -30,7 +30,6 @@
 #include "cr/time.h"
 #include "udp/inlet.h"
 #include "udp/inlet_ops.h"
-#include "udp/intake.h"
 
 /** A name of any family we have; the control data behind it must be aligned. */
 #define RECEIVE_NAME_BYTES 32u
@@ -466,7 +465,7 @@ static int stock_up(struct receive_ring *r)
  * Receiving with io_uring: one system call brings the packets of all sockets.
  *
  * Packets of a socket of one peer come in buffers of the ring. A socket of many
- * peers is watched, and read by batches and trains (intake.h): those take 64
+ * peers is watched, and read by batches and trains (inlet.h): those take 64
  * KB, and one system call for 64 packets costs less than 64 completions.
  */
 

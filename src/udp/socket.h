@@ -56,7 +56,7 @@ unsigned udp_socket_end(int fd);
  * Bind up to @n sockets (see udp_socket()) to @local, into @fd. A datagram goes
  * to the socket number (its 32-bit big-endian word at octet @offset) % n, one
  * that is too short for the word to socket 0. Datagrams of a train
- * (udp/intake.h) all go where its first one goes.
+ * (udp/inlet.h) all go where its first one goes.
  *
  * Returns how many sockets there are: @n; or 1, which then has the address for
  * itself, with @warn where the kernel cannot share them so; or -errno with @e.

@@ -19,7 +19,7 @@
 #include "base/descriptors.h"
 #include "base/random.h"
 #include "rtp/rtp.h"
-#include "udp/intake.h"
+#include "udp/inlet.h"
 #include "udp/socket.h"
 
 #define EVENTS 256

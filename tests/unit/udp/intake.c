@@ -11,7 +11,7 @@
 #include "cmocka_cr.h"
 #include "emulator.h"
 #include "udp/burst.h"
-#include "udp/intake.h"
+#include "udp/inlet.h"
 #include "udp/socket.h"
 
 static struct burst burst; /* 64 KiB: not for the stack */
