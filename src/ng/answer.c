@@ -177,9 +177,8 @@ void ng_stream_stop(struct node *n, struct ng_stream *s, enum node_end why,
 		node_call_stop(c, why, who);
 }
 
-static int begin_node_call(struct node *n, struct ng_dialog *d, unsigned i,
-			   const struct endpoint_spec to[2],
-			   struct node_cost_wait *lacks,
+static int begin_node_call(struct ng_service *sv, struct ng_dialog *d,
+			   unsigned i, const struct endpoint_spec to[2],
 			   struct node_call_change **change, struct cr_err *e)
 {
 	struct call_spec r = CALL_SPEC_UNSAID;
@@ -187,25 +186,24 @@ static int begin_node_call(struct node *n, struct ng_dialog *d, unsigned i,
 	r.port = CALL_PORT_EACH;
 	r.label = d->call->id;
 	for (unsigned k = 0; k < 2; k++) {
-		struct node_endpoint *ep =
-			node_endpoint_find(n, d->side[k]->endpoint[i].id);
+		struct node_endpoint *ep = node_endpoint_find(
+			sv->node, d->side[k]->endpoint[i].id);
 
 		r.end[k].endpoint = d->side[k]->endpoint[i].id;
 		if (ep)
 			end_node_call(ep); /* another branch's */
 	}
-	return node_call_prepare_start(n, &r, to, lacks, change, e);
+	return node_call_prepare_start(sv->node, &r, to, &sv->lacks, change, e);
 }
 
-int ng_stream_prepare(struct node *n, struct ng_dialog *d, unsigned i,
+int ng_stream_prepare(struct ng_service *sv, struct ng_dialog *d, unsigned i,
 		      const struct endpoint_spec to[2],
-		      struct node_cost_wait *lacks,
 		      struct node_call_change **change, struct cr_err *e)
 {
-	struct node_call *c = node_call_of(n, &d->stream[i]);
+	struct node_call *c = node_call_of(sv->node, &d->stream[i]);
 
-	return c ? node_call_prepare(c, to, lacks, change, e)
-		 : begin_node_call(n, d, i, to, lacks, change, e);
+	return c ? node_call_prepare(c, to, &sv->lacks, change, e)
+		 : begin_node_call(sv, d, i, to, change, e);
 }
 
 struct node_call *ng_stream_commit(struct ng_stream *s,
@@ -267,8 +265,9 @@ static int check_line_endpoints(struct node *n, const struct ng_dialog *d,
 }
 
 /* By what both say of their codecs. */
-static int weigh_new(struct node *n, const struct endpoint_spec to[2],
-		     struct ng_weighing *w, struct cr_err *e)
+static int weigh_new(struct ng_service *sv, const struct endpoint_spec to[2],
+		     const struct node_call_promise *promised, int64_t *ppm,
+		     struct cr_err *e)
 {
 	struct call_spec r = CALL_SPEC_UNSAID;
 
@@ -280,20 +279,24 @@ static int weigh_new(struct node *n, const struct endpoint_spec to[2],
 		r.end[i].learn = -1;
 		r.end[i].types.noise = 0;
 	}
-	w->needs.streams = 2;
-	return node_call_weigh(n, &r, w->promised, &w->needs.ppm, w->lacks, e);
+	return node_call_weigh(sv->node, &r, promised, ppm, &sv->lacks, e);
 }
 
-int ng_stream_weigh(struct node *n, const struct ng_stream *s,
-		    const struct endpoint_spec to[2], struct ng_weighing *w,
-		    struct cr_err *e)
+int ng_stream_weigh(struct ng_service *sv, const struct ng_stream *s,
+		    const struct endpoint_spec to[2],
+		    struct node_call_promise *promised, struct cr_err *e)
 {
-	struct node_call *c = node_call_of(n, s);
+	struct node_call *c = node_call_of(sv->node, s);
+	int64_t ppm = 0;
+	int err =
+		c ? node_call_weigh_change(c, to, promised, &ppm, &sv->lacks, e)
+		  : weigh_new(sv, to, promised, &ppm, e);
 
-	w->needs = (struct node_call_promise){ 0 };
-	return c ? node_call_weigh_change(c, to, w->promised, &w->needs.ppm,
-					  w->lacks, e)
-		 : weigh_new(n, to, w, e);
+	if (err)
+		return err;
+	promised->ppm += ppm;
+	promised->streams += c ? 0 : 2;
+	return 0;
 }
 
 /* --- lines --- */
@@ -402,7 +405,6 @@ static int weigh_answer(struct ng_exchange *x, struct cr_err *e)
 {
 	struct node *n = x->sv->node;
 	struct node_call_promise all = { 0 };
-	struct ng_weighing w = { .promised = &all, .lacks = &x->sv->lacks };
 	int err = 0;
 
 	for (unsigned i = 0; i < SDP_LINES_MAX && !err; i++) {
@@ -413,9 +415,8 @@ static int weigh_answer(struct ng_exchange *x, struct cr_err *e)
 			continue;
 		err = check_line_endpoints(n, x->d, i, to, e);
 		if (!err)
-			err = ng_stream_weigh(n, &x->d->stream[i], to, &w, e);
-		all.ppm += w.needs.ppm;
-		all.streams += w.needs.streams;
+			err = ng_stream_weigh(x->sv, &x->d->stream[i], to, &all,
+					      e);
 	}
 	return err;
 }
@@ -471,8 +472,8 @@ static int apply_answer(struct ng_exchange *x, struct cr_err *e)
 	for (unsigned i = 0; i < SDP_LINES_MAX && !err; i++) {
 		if (!x->carried[i])
 			continue;
-		err = ng_stream_prepare(x->sv->node, d, i, x->line[i].to,
-					&x->sv->lacks, &x->line[i].change, e);
+		err = ng_stream_prepare(x->sv, d, i, x->line[i].to,
+					&x->line[i].change, e);
 		if (err)
 			undo_answer(x, i);
 	}

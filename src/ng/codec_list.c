@@ -381,7 +381,7 @@ static void put_all_codecs(struct codec_offer *o)
 			o->unmet[k] = CODEC_NO_SOURCE;
 }
 
-static const char *keep_text(char **to, const char *text)
+static const char *copy_codec_text(char **to, const char *text)
 {
 	const char *at = *to;
 
@@ -407,8 +407,8 @@ struct codec_list *codec_list_copy(const struct codec_item *item, unsigned n)
 		struct sdp_format *f = &to->item[i].format;
 
 		to->item[i] = item[i];
-		f->name = keep_text(&p, f->name);
-		f->fmtp = keep_text(&p, f->fmtp);
+		f->name = copy_codec_text(&p, f->name);
+		f->fmtp = copy_codec_text(&p, f->fmtp);
 	}
 	return to;
 }

@@ -181,10 +181,9 @@ void ng_endpoint_close(struct node *n, struct ng_endpoint *l);
 /** Both sides of line @i of @d, in their order, are to be as @to says: the
  * call begins or goes on with *@change, by ng_stream_commit(), or it is
  * undone by node_call_cancel(). 0; with @e -EINVAL, -ENOSPC, ...; -EAGAIN:
- * @lacks has to be known first, then ask again. */
-int ng_stream_prepare(struct node *n, struct ng_dialog *d, unsigned i,
+ * what the service lacks has to be known first, then ask again. */
+int ng_stream_prepare(struct ng_service *sv, struct ng_dialog *d, unsigned i,
 		      const struct endpoint_spec to[2],
-		      struct node_cost_wait *lacks,
 		      struct node_call_change **change, struct cr_err *e);
 /** Let @change take effect. Returns the call of @s. */
 struct node_call *ng_stream_commit(struct ng_stream *s,
@@ -199,19 +198,12 @@ bool ng_stream_runs(struct node *n, const struct ng_stream *s);
 void ng_stream_stop(struct node *n, struct ng_stream *s, enum node_end why,
 		    const struct node_who *who);
 
-struct ng_weighing {
-	const struct node_call_promise *promised; /**< to others */
-	struct node_cost_wait *lacks;		  /**< with -EAGAIN */
-	/** Needed beyond what is there. */
-	struct node_call_promise needs;
-};
-
 /** Would the parties of @s be let speak as @to says now, beside those that were
- * promised something? 0 and @w->needs; as node_call_weigh() or
- * node_call_weigh_change(), with @e. Nothing changes. */
-int ng_stream_weigh(struct node *n, const struct ng_stream *s,
-		    const struct endpoint_spec to[2], struct ng_weighing *w,
-		    struct cr_err *e);
+ * @promised something? 0, and what that needs beyond what is there is added; as
+ * node_call_weigh() or node_call_weigh_change(), with @e. */
+int ng_stream_weigh(struct ng_service *sv, const struct ng_stream *s,
+		    const struct endpoint_spec to[2],
+		    struct node_call_promise *promised, struct cr_err *e);
 
 /* --- kept_dialogs.c --- */
 

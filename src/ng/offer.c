@@ -501,8 +501,7 @@ static void begin_early(struct ng_exchange *x, unsigned i)
 	struct cr_err e;
 
 	if (!x->carried[i] || !x->line[i].early ||
-	    ng_stream_prepare(sv->node, x->d, i, x->line[i].to, &sv->lacks,
-			      &change, &e))
+	    ng_stream_prepare(sv, x->d, i, x->line[i].to, &change, &e))
 		return;
 	(void)ng_stream_commit(s, change);
 	ng_stream_set_early(sv->node, s, true);
@@ -541,32 +540,31 @@ void ng_release(struct ng_service *sv, struct ng_stream *s)
 	s->promised = (struct node_call_promise){ 0 };
 }
 
-/* A line that goes on has its share; only what is beyond that is needed, beside
- * what was @promised to others. An offer that has to wait for costs waits
- * before anything has changed. */
+/* A line that goes on has its share; only what is beyond that is needed, and
+ * @promised then. An offer that has to wait for costs waits before anything has
+ * changed. */
 static int weigh_line(struct ng_exchange *x, unsigned i,
 		      struct node_call_promise *promised, struct cr_err *e)
 {
-	static const struct node_call_promise nothing;
-	struct ng_service *sv = x->sv;
-	struct ng_stream *s = &x->d->stream[i];
-	struct ng_weighing w = { .promised = promised, .lacks = &sv->lacks };
+	const struct node_call_promise before = *promised;
+	const struct ng_stream *s = &x->d->stream[i];
+	struct node_call_promise none = { 0 };
 	struct endpoint_spec to[2];
 	int err = guess(x, i, to, e);
 
 	if (!err)
-		err = ng_stream_weigh(sv->node, s, to, &w, e);
+		err = ng_stream_weigh(x->sv, s, to, promised, e);
 	if (err)
 		return err;
-	x->line[i].needs = w.needs;
-	promised->ppm += w.needs.ppm;
-	promised->streams += w.needs.streams;
-	w.promised = &nothing;
+	x->line[i].needs = (struct node_call_promise){
+		.ppm = promised->ppm - before.ppm,
+		.streams = promised->streams - before.streams,
+	};
 	x->line[i].early = early_specs(x, i);
-	return x->line[i].early && ng_stream_weigh(sv->node, s, x->line[i].to,
-						   &w, e) == -EAGAIN
-		       ? -EAGAIN
-		       : 0;
+	if (x->line[i].early &&
+	    ng_stream_weigh(x->sv, s, x->line[i].to, &none, e) == -EAGAIN)
+		return -EAGAIN;
+	return 0;
 }
 
 static int weigh_offer(struct ng_exchange *x, struct cr_err *e)

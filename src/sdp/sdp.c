@@ -46,7 +46,7 @@ static const char *attribute(const char *text, const char *name)
 }
 
 /* Return word @i of @text, *@bytes long; blanks are between words. */
-static const char *word_at(const char *text, unsigned i, size_t *bytes)
+static const char *sdp_word(const char *text, unsigned i, size_t *bytes)
 {
 	text += strspn(text, " ");
 	for (; i > 0; i--) {
@@ -61,10 +61,10 @@ static const char *word_at(const char *text, unsigned i, size_t *bytes)
 static bool is_one_of(const char *text, const char *names)
 {
 	size_t n, bytes = *text == 'a' ? strcspn(text + 2, ":") : 0;
-	const char *p = word_at(names, 0, &n);
+	const char *p = sdp_word(names, 0, &n);
 
 	while (n && (n != bytes || strncasecmp(p, text + 2, n) != 0))
-		p = word_at(p, 1, &n);
+		p = sdp_word(p, 1, &n);
 	return n > 0;
 }
 
@@ -153,17 +153,17 @@ static void read_media(struct reader *r, const char *text)
 {
 	struct sdp_line *l = &r->sdp->line[r->sdp->nlines++];
 	size_t n;
-	const char *p = word_at(text, 0, &n);
+	const char *p = sdp_word(text, 0, &n);
 
 	l->media = cut_out(r, p, n);
 	l->audio = !strcasecmp(l->media, "audio");
-	p = word_at(p, 1, &n);
+	p = sdp_word(p, 1, &n);
 	l->refused = !strtoul(p, NULL, 10);
-	p = word_at(p, 1, &n);
+	p = sdp_word(p, 1, &n);
 	l->proto = cut_out(r, p, n);
 	l->transport = transport_of(&l->proto);
 	l->formats = r->formats;
-	while (l->transport != SDP_FOREIGN && *(p = word_at(p, 1, &n))) {
+	while (l->transport != SDP_FOREIGN && *(p = sdp_word(p, 1, &n))) {
 		char *end;
 		unsigned long pt = strtoul(p, &end, 10);
 
@@ -262,7 +262,7 @@ static void read_attribute(struct section *s, const char *text)
 static void set_host(struct sockaddr_storage *to, const char *connection)
 {
 	size_t n;
-	const char *p = word_at(connection, 2, &n);
+	const char *p = sdp_word(connection, 2, &n);
 	char host[64];
 
 	n = strcspn(p, "/");
@@ -329,7 +329,7 @@ static void end_line(struct reader *r, const char *media)
 	l->ice = all->ice || here->ice;
 	l->mode = here->mode;
 	read_addresses(l, here->host ? here->host : all->host, here->rtcp,
-		       (unsigned)strtoul(word_at(media, 1, &n), NULL, 10));
+		       (unsigned)strtoul(sdp_word(media, 1, &n), NULL, 10));
 }
 
 static void read_lines(struct reader *r)
@@ -349,7 +349,7 @@ static void read_lines(struct reader *r)
 			read_media(r, value);
 		} else if (*p == 'o') {
 			r->sdp->version =
-				strtoull(word_at(value, 2, &n), NULL, 10);
+				strtoull(sdp_word(value, 2, &n), NULL, 10);
 		} else if (*p == 'c' && !at->host) {
 			at->host = value;
 		} else if (*p == 'a') {
@@ -476,9 +476,9 @@ static void print_words(struct writer *w, const char *text, unsigned from,
 			unsigned to)
 {
 	size_t n;
-	const char *p = word_at(text, from, &n);
+	const char *p = sdp_word(text, from, &n);
 
-	for (unsigned i = from; i < to && n; i++, p = word_at(p, 1, &n))
+	for (unsigned i = from; i < to && n; i++, p = sdp_word(p, 1, &n))
 		print_part(w, " %.*s", (int)n, p);
 }
 
@@ -487,8 +487,8 @@ static void print_address(struct writer *w, const char *before,
 			  const char *text, unsigned i)
 {
 	size_t n;
-	const char *family = word_at(text, i + 1, &n);
-	const char *host = word_at(family, 1, &n);
+	const char *family = sdp_word(text, i + 1, &n);
+	const char *host = sdp_word(family, 1, &n);
 
 	print_part(w, "%sIN IP%c %.*s\r\n", before, family[2], (int)n, host);
 }
@@ -554,7 +554,7 @@ static void print_session(struct writer *w, const struct sdp *sdp,
 	while (*o != 'o')
 		o = next_text(o);
 	print_lines(w, p, end, "v", NULL);
-	o = word_at(o + 2, 0, &n);
+	o = sdp_word(o + 2, 0, &n);
 	print_part(w, "o=%.*s", (int)n, o);
 	print_words(w, o, 1, 2);
 	print_part(w, " %" PRIu64,
@@ -590,7 +590,7 @@ static void print_refused(struct writer *w, const struct sdp_line *l,
 	size_t n;
 
 	print_part(w, "m=%s 0 %s", l->media, l->proto);
-	(void)word_at(p + 2, 3, &n);
+	(void)sdp_word(p + 2, 3, &n);
 	if (!n) /* there must be one; this one is reserved */
 		print_part(w, " 19");
 	print_words(w, p + 2, 3, UINT_MAX);
