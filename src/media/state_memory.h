@@ -9,7 +9,7 @@
  *              former.
  *   sent       of each stream, its last packet: of the thread that sends
  *   heard      of each stream, who its party is: of its receiver
- *   working    of each stream, a worker is in a frame of it
+ *   working    of each stream, a worker is in a frame of it, and its payload
  *   account    of each stream, what it has counted, and
  *   learned,   of the endpoint that hears it, what that has counted, and its
  *   rtcp       RTCP: of the same threads
@@ -44,6 +44,8 @@
 /** The most slots. */
 enum { STATE_SLOTS = 32768 };
 
+/** The most of a payload that is kept, octets. */
+#define STATE_PAYLOAD_MAX 2048u
 /** The longest text of a slot, octets. */
 #define STATE_TEXT_MAX 7936u
 
@@ -119,11 +121,13 @@ struct state_rtcp {
  * of two writing threads share no cache line. */
 struct state_stream {
 	_Alignas(CACHE_LINE) struct state_sent_copy sent[2];
-	atomic_uint working; /**< 1: a worker is in a frame of it */
+	atomic_uint working; /**< 1: a worker is in a frame of it ... */
+	uint32_t payload_bytes;
 	_Alignas(CACHE_LINE) struct state_heard_copy heard[2];
 	atomic_ullong learned[LEARN_NCOUNTERS]; /**< see learn_counts() */
 	struct stream_account account;
 	struct state_rtcp rtcp;
+	uint8_t payload[STATE_PAYLOAD_MAX]; /**< ... of this payload */
 };
 
 struct state_half {
@@ -181,12 +185,25 @@ static inline void state_put_sent(struct state_stream *s,
 /** A party was learned. The receiver; NULL is fine. */
 void state_put_heard(struct state_stream *s, const struct state_heard *heard);
 
-/** A worker begins a frame of it, or ends it. NULL is fine. */
-static inline void state_set_working(struct state_stream *s, unsigned working)
+/** A worker begins a frame of it, of the @bytes at @payload. NULL is fine. */
+static inline void state_begin_frame(struct state_stream *s,
+				     const uint8_t *payload, size_t bytes)
+{
+	if (__builtin_expect(!s, 1))
+		return;
+	s->payload_bytes =
+		(uint32_t)(bytes < STATE_PAYLOAD_MAX ? bytes
+						     : STATE_PAYLOAD_MAX);
+	__builtin_memcpy(s->payload, payload, s->payload_bytes);
+	/* release: what is found at work has its payload */
+	atomic_store_explicit(&s->working, 1, memory_order_release);
+}
+
+/** It has ended it. NULL is fine. */
+static inline void state_end_frame(struct state_stream *s)
 {
 	if (__builtin_expect(s != NULL, 0))
-		atomic_store_explicit(&s->working, working,
-				      memory_order_relaxed);
+		atomic_store_explicit(&s->working, 0, memory_order_relaxed);
 }
 
 /** The newer record that checks, or false. */

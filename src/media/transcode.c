@@ -863,9 +863,9 @@ void transcode_run(struct transcode_worker *w, struct transcoder *c,
 	if (look_for_destination(w, &c->stream->out))
 		pipeline_begin_spurt(c->pipeline);
 	transcode_enter_codec(w);
-	state_set_working(c->stream->out.state, 1);
+	state_begin_frame(c->stream->out.state, in.payload, in.bytes);
 	err = transcode_frame(&t, &in, run->expired);
-	state_set_working(c->stream->out.state, 0);
+	state_end_frame(c->stream->out.state);
 	if (!transcode_leave_codec(w)) {
 		end_transcode_of(c);
 		return;

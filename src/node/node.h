@@ -124,6 +124,8 @@ struct node_config {
 	 * NULL: nobody wants it. */
 	void (*recorded)(void *arg, const struct node_record *r);
 	const char *name; /**< of the node, in records */
+	/** A folder for payloads in which a process has died; NULL: none. */
+	const char *crash_dir;
 	/** A receiver can receive no more (inlet_wait()), the log says why:
 	 * time to end the node. May be NULL, and be called again. */
 	void (*deaf)(void *arg);

@@ -5,8 +5,11 @@
  */
 #include "node/restore.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,6 +17,7 @@
 #include "base/address.h"
 #include "base/clock.h"
 #include "node/node_impl.h"
+#include "observe/log.h"
 #include "observe/store.h"
 
 /* A call in which the process has died goes on for so long, and the next death
@@ -21,6 +25,10 @@
 #define CRASH_MEMORY (10 * CR_SEC)
 
 enum { END_NAME = 32 };
+
+/* Files of --crash-dir: their ends, and how many there may be. */
+#define SAVED ".payload"
+enum { SAVED_MAX = 100 };
 
 static const char *end_name(char buf[END_NAME], uint32_t call, unsigned i)
 {
@@ -272,6 +280,52 @@ static int check_ids(struct node *n, const struct call_past *past,
 	return 0;
 }
 
+/* How many files of saved payloads @dir has; -errno. */
+static int count_saved(const char *dir)
+{
+	DIR *d = opendir(dir);
+	const struct dirent *one;
+	int count = 0;
+
+	if (!d)
+		return -errno;
+	while ((one = readdir(d)))
+		count += strstr(one->d_name, SAVED) != NULL;
+	(void)closedir(d);
+	return count;
+}
+
+/* The payload of stream @i, in which the process has died. */
+static void save_payload(const struct node *n, const struct call_past *past,
+			 unsigned i)
+{
+	const struct state_stream *s = &past->slot->stream[i];
+	const size_t bytes = s->payload_bytes < STATE_PAYLOAD_MAX
+				     ? s->payload_bytes
+				     : STATE_PAYLOAD_MAX;
+	char path[PATH_MAX];
+	int fd = -1, count = count_saved(n->cfg.crash_dir);
+
+	(void)snprintf(path, sizeof(path),
+		       "%s/call-%" PRIu32 "-%u-%" PRId64 SAVED,
+		       n->cfg.crash_dir, past->id, i,
+		       clock_read(CLOCK_REALTIME) / CR_MS);
+	errno = count < 0 ? -count : EDQUOT;
+	if (count >= 0 && count < SAVED_MAX)
+		fd = open(path,
+			  O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+			  0600);
+	if (fd < 0 || write(fd, s->payload, bytes) != (ssize_t)bytes)
+		log_event(LOG_WARN, "payload-not-saved",
+			  LOG_INT("call", past->id), LOG_STR("path", path),
+			  LOG_STR("why", strerror(errno)));
+	else
+		log_event(LOG_WARN, "payload-saved", LOG_INT("call", past->id),
+			  LOG_INT("bytes", bytes), LOG_STR("path", path));
+	if (fd >= 0)
+		(void)close(fd);
+}
+
 int node_restore_as(struct node *n, struct call_past *past, struct cr_err *e)
 {
 	const cr_ns now = clock_read(CLOCK_REALTIME);
@@ -287,8 +341,12 @@ int node_restore_as(struct node *n, struct call_past *past, struct cr_err *e)
 	if (past->id)
 		n->last_id = past->id - 1;
 	for (unsigned i = 0; i < 2; i++) {
-		worked |= past->slot->stream[i].working != 0;
+		if (!past->slot->stream[i].working)
+			continue;
+		worked = true;
 		past->slot->stream[i].working = 0;
+		if (n->cfg.crash_dir)
+			save_payload(n, past, i);
 	}
 	if (!worked)
 		return 0;

@@ -522,11 +522,13 @@ int restore_calls(struct service *sv, struct cr_err *e)
 	struct restoring r = { .sv = sv, .node = sv->node };
 	bool all = read_all(&r);
 
+	node_gather(sv->node);
 	/* calls may have endpoints that were opened before */
 	for (unsigned call = 0; call < 2; call++)
 		for (unsigned i = 0; i < r.n; i++)
 			if (call != !!json_object_get(r.text[i].o, "end"))
 				restore_text(&r, &r.text[i], call);
+	node_notify(sv->node);
 	while (r.n)
 		json_decref(r.text[--r.n].o);
 	free(r.text);

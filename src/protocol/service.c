@@ -518,6 +518,7 @@ int service_open(struct service **out, const struct service_config *cfg,
 		(void)service_close(sv);
 		return err;
 	}
+	sv->lost = node_lost(sv->node); /* what was lost before is no news */
 	*out = sv;
 	return 0;
 }

@@ -501,6 +501,12 @@ static const struct field rows[] = {
 	    "of it at most. At least 1s; 0: none.",
 	    AT(service.records_interim), .min = CR_SEC, .max = 86400 * CR_SEC,
 	    .flags = FIELD_ZERO | FIELD_LIVE),
+	OPT(FIELD_TEXT, "crash-dir", "DIR",
+	    "With --supervise or a service manager that holds descriptors: "
+	    "save the payload there that a worker was in when the process "
+	    "died, for whoever mends the codec. It is speech of a party: only "
+	    "this user may read the file. At most 100 files.",
+	    AT(service.node.crash_dir)),
 	OPT(FIELD_TEXT, "node-name", "NAME",
 	    "This node's name in records. Default: the name of the host.",
 	    READ(service.node.name, read_node_name)),

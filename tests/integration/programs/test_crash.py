@@ -41,10 +41,10 @@ class Phone:
         self.seq, self.ts = self.first, 1 << 31  # both wrap
         self.heard = []
 
-    def send(self):
+    def send(self, payload=bytes(160)):
         head = struct.pack("!BBHII", 0x80, self.pt, self.seq & 0xffff,
                            self.ts & 0xffffffff, self.ssrc)
-        self.sock.sendto(head + bytes(160), self.to)
+        self.sock.sendto(head + payload, self.to)
         self.seq += 1
         self.ts += 160
 
@@ -169,8 +169,11 @@ class Rig:
     def kill(self, number=signal.SIGKILL):
         """And wait until the next process is ready."""
         before = self.process()
-        log = pathlib.Path(self.d.log.name)
         os.kill(before, number)
+        self.wait_for_next(before)
+
+    def wait_for_next(self, before):
+        log = pathlib.Path(self.d.log.name)
         end = time.monotonic() + PATIENCE
         while True:
             assert time.monotonic() < end, log.read_text()[-3000:]
@@ -387,3 +390,35 @@ def test_a_telephone_system_finds_its_dialogs(daemon, tmp_path):
     rig.kill()
     assert rig.listed() == []
     assert rig.ask("endpoint.list")["endpoints"] == []
+
+
+def test_a_stream_that_kills_twice_ends(daemon, tmp_path):
+    folder = tmp_path / "payloads"
+    folder.mkdir()
+    rig = Rig(daemon, tmp_path, "--codec", os.environ["CRASH_CODEC"],
+              "--crash-dir", str(folder))
+    rig.two(1000, "pcma")
+    phone = Phone(5000, pt=96)
+    bad = rig._start(**{"in": {"codec": "crash", "pt": 96}, "port": "own",
+                        "out": {"codec": "pcmu", "address": phone.at}})
+    phone.to = address(bad["rtp"]["address"])
+    load = Load(rig.phones)
+    try:
+        for crashes in (1, 2):
+            load.all_heard(20)
+            phone.send(bytes(20))
+            process = rig.process()
+            phone.send(bytes([0xdd] * 20))
+            rig.wait_for_next(process)
+            saved = sorted(folder.iterdir())
+            assert len(saved) == crashes
+            assert saved[-1].read_bytes() == bytes([0xdd] * 20)
+            assert saved[-1].stat().st_mode & 0o777 == 0o600
+        load.all_heard(20)
+    finally:
+        load.stop()
+    (record,) = rig.recorded(1)
+    assert record["call"] == bad["call"] and record["reason"] == "crashed"
+    assert rig.listed() == [rig.calls[0]]
+    for other in rig.phones:
+        other.assert_goes_on()
