@@ -1,8 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A worker's work on the frames of calls. From top to bottom: claim the frame,
- * make packets of what comes out of the pipeline (which decodes, resamples and
- * encodes), hand them over, send, count and trace.
+ * A worker's work on one frame of a stream, from top to bottom:
+ *
+ *   claim      the oldest frame leaves the frame buffer, or is dropped
+ *   decode     what the frame is decides what the pipeline makes of it: it
+ *              decodes, resamples and encodes (pipeline.c, which is by itself
+ *              because conversions and tests run it without a worker)
+ *   packetize  what comes out becomes packets of the turn
+ *   hand over  under the lock of the worker: the turn's packets go to those
+ * that wait to be sent send       what waits, to one burst account    each
+ * turn's counters, costs and record
+ *
+ * transcode_run() is all of it but the claim, which the engine makes before.
  */
 #include "media/transcode.h"
 
@@ -25,16 +34,12 @@ struct transcode {
 	bool excess;   /* no packet of speech may be sent: no codec runs */
 };
 
-/* Has the frame of @c a number in which gaps show? Behind a jitter buffer,
- * which has told already of those that never came, all that takes time; else
- * what has come by RTP. */
-static inline bool frame_is_numbered(const struct transcoder *c)
-{
-	return c->buffers ? cr_frame_takes_time(&c->meta)
-			  : c->meta.what == FRAME_RING_SPEECH ||
-				    c->meta.what == FRAME_RING_NOISE ||
-				    c->meta.what == FRAME_RING_EVENT;
-}
+static void post_speech(void *arg, const struct pipeline_packet *p);
+static void post_events(struct transcode *t,
+			const struct telephone_event_burst *out);
+static bool send_early(struct transcode *t);
+static cr_ns transcode_send_all(struct transcode_worker *w);
+static void flush_unsent(struct transcode_worker *w, struct trace_ring *trace);
 
 void transcode_init(struct transcode_worker *w, enum udp_io io)
 {
@@ -50,7 +55,7 @@ void transcode_fini(struct transcode_worker *w)
 	(void)pthread_mutex_destroy(&w->lock);
 }
 
-/* --- the engine's view of a call --- */
+/* --- claim: the engine's view of a stream --- */
 
 /* Fetch into the cache what this transcode uses. */
 static void fetch_for_transcode(const struct transcoder *c)
@@ -130,137 +135,71 @@ bool transcode_claim(struct core_task *t, uint64_t seq)
 	return true;
 }
 
-/* --- one frame --- */
+/* Has the frame of @c a number in which gaps show? Behind a jitter buffer,
+ * which has told already of those that never came, all that takes time; else
+ * what has come by RTP. */
+static inline bool frame_is_numbered(const struct transcoder *c)
+{
+	return c->buffers ? cr_frame_takes_time(&c->meta)
+			  : c->meta.what == FRAME_RING_SPEECH ||
+				    c->meta.what == FRAME_RING_NOISE ||
+				    c->meta.what == FRAME_RING_EVENT;
+}
+
+/* The frame of a pause leaves no gap: time passes, and what comes next begins a
+ * talk spurt (RFC 3551, 4.1). So a listener's buffer takes it for silence, and
+ * conceals nothing. What is still heard of the pause leaves as comfort noise,
+ * where that is sent: then the listener has something to fill it with. */
+static void count_shed(struct transcoder *c)
+{
+	counter_add(&c->stream->account->count.shed, 1);
+	counter_add(&c->stream->account->count.given_up,
+		    c->lt.core.task.give_up);
+	if (!c->shed.pause)
+		return;
+	counter_add(&c->stream->account->count.pauses, 1);
+	c->pauses = (uint16_t)(c->pauses + frame_is_numbered(c));
+	c->resting = true;
+	c->rested = 0;
+	pipeline_begin_spurt(c->pipeline);
+}
+
+void transcode_drop(struct trace_ring *trace, struct transcoder *c,
+		    const struct cr_job *job, enum cr_outcome why, cr_ns now)
+{
+	const union cr_trace_record r = {
+		.job = {
+			.kind = CR_TRACE_JOB,
+			.outcome = (uint8_t)why,
+			.worker = 0xffff,
+			.call = c->stream->cfg.id,
+			.seq = (uint32_t)job->seq,
+			.bytes_in = cr_frame_packet_bytes(&c->meta),
+			.arrival = job->arrival,
+			.release = job->release,
+			.pick = now,
+			.deadline = job->deadline,
+			.rtp_ts = c->meta.rtp_ts,
+			.buffered_ns = c->meta.waited,
+			.importance = c->meta.importance,
+		},
+	};
+
+	c->claimed_arrival = CR_NEVER;
+	if (why == CR_OUT_CANCELLED)
+		counter_add(&c->stream->account->count.cancelled, 1);
+	else if (why == CR_OUT_SHED)
+		count_shed(c);
+	else
+		counter_add(&c->stream->account->count.expired, 1);
+	trace_put(trace, &r);
+}
+
+/* --- decode: the frame, and what was before it --- */
 
 /* So much of a gap is concealed: then decoders have faded (codecs/conceal.h).
  */
 #define CONCEAL_MS 60u
-
-/* Events travel beside speech, and more often where its packets are long. */
-#define EVENT_TIME (10 * CR_MS)
-
-/* Count a packet of @time that is not sent; false: it is. The quota comes
- * first: a party on hold, too, is transcoded no faster than it speaks. */
-static bool is_refused(const struct transcode *t, cr_ns time)
-{
-	struct transcoder *c = t->transcoder;
-
-	if (!quota_take(&c->quota, t->worker->quota_burst, c->meta.arrival,
-			time))
-		counter_add(&c->stream->account->count.excess, 1);
-	else if (!c->stream->out.to.ss_family) /* not heard yet, or on hold */
-		stream_out_refuse(&c->stream->out, &c->stream->account->count);
-	else
-		return false;
-	return true;
-}
-
-static bool send_early(struct transcode *t);
-
-/* Note the last packet made for a process that may have to go on. */
-static void note_made(const struct transcoder *c)
-{
-	const struct stream_out *out = &c->stream->out;
-
-	state_put_sent(out->state,
-		       &(struct state_sent){ .ssrc = out->ssrc,
-					     .ts = out->ts,
-					     .in_ts = c->meta.rtp_ts,
-					     .seq = out->seq,
-					     .in_seq = c->meta.rtp_seq,
-					     .at = out->at });
-}
-
-/* Make the packet @p, of @time, behind those that were sent. Called within the
- * codec. It waits with the turn's own until that is over. */
-static void make_packet(struct transcode *t, const struct pipeline_packet *p,
-			cr_ns time)
-{
-	struct transcode_worker *w = t->worker;
-	struct stream_out *out = &t->transcoder->stream->out;
-	struct transcode_packet *made;
-
-	if (__builtin_expect(w->nmade == TRANSCODE_MADE, 0) && !send_early(t))
-		return;
-	t->coded = clock_now();
-	if (is_refused(t, time))
-		return;
-	out->at = t->transcoder->meta.arrival;
-	out->ts = t->transcoder->ts_out + p->ts;
-	out->seq++;
-	made = &w->made[w->nmade++];
-	made->ts = out->ts;
-	made->at = t->coded;
-	made->bytes = RTP_HEADER_BYTES + p->bytes;
-	(void)rtp_build(made->data, &(struct rtp_header){ .pt = p->pt,
-							  .marker = p->marker,
-							  .seq = out->seq,
-							  .ts = out->ts,
-							  .ssrc = out->ssrc });
-	memcpy(made->data + RTP_HEADER_BYTES, p->payload, p->bytes);
-	/* before it is sent: no number is used twice */
-	if (__builtin_expect(out->state != NULL, 0))
-		note_made(t->transcoder);
-}
-
-/* So much less has the sender's clock to say than ours, to be believed. */
-#define RESUME_SLACK (2 * CR_SEC)
-
-/* From the last packet of a process that has died to the frame that runs: by
- * the sender's timestamps, unless it is another one; else by the time between
- * them. In 1/STREAM_AHEAD_CLOCK s. */
-static int64_t away_since(const struct transcoder *c)
-{
-	const struct stream_out *out = &c->stream->out;
-	const int64_t clock = pipeline_input_clock(c->pipeline, c->meta.codec);
-	const cr_ns passed = c->meta.arrival - out->at;
-	const int32_t rtp_ticks = (int32_t)(c->meta.rtp_ts - out->resumes_ts);
-	const cr_ns said = rtp_ticks * CR_SEC / clock;
-
-	if (rtp_ticks > 0 && said <= passed + RESUME_SLACK &&
-	    passed <= said + RESUME_SLACK)
-		return (int64_t)rtp_ticks * STREAM_AHEAD_CLOCK / clock;
-	return cr_ns_max(passed, c->period) / 1000 * STREAM_AHEAD_CLOCK /
-	       (CR_SEC / 1000);
-}
-
-/* A relay, or a process that has died, has sent before: what begins at @ts goes
- * on behind that. */
-static void resume_after(struct transcoder *c, uint32_t ts)
-{
-	struct stream_out *out = &c->stream->out;
-	int64_t clock = pipeline_output_clock(c->pipeline);
-
-	if (out->resumes)
-		out->ahead = away_since(c);
-	out->resumes = false;
-	c->ts_out = out->ts - ts +
-		    (uint32_t)(out->ahead * clock / STREAM_AHEAD_CLOCK);
-	out->ahead = -1;
-}
-
-/* Speech, or what stands for it. */
-static void post_speech(void *arg, const struct pipeline_packet *p)
-{
-	struct transcode *t = arg;
-	struct transcoder *c = t->transcoder;
-	struct digits *digits = transcoder_digits(c);
-
-	if (__builtin_expect(c->stream->out.ahead >= 0, 0))
-		resume_after(c, p->ts);
-	if (p->silent) {
-		t->coded = clock_now();
-		return;
-	}
-	if (__builtin_expect(digits != NULL, 0) && digits_mute(digits, p->ts)) {
-		t->coded = clock_now();
-		counter_add(&c->stream->account->count.muted, 1);
-		return;
-	}
-	if (p->noise)
-		counter_add(&c->stream->account->count.cn_out, 1);
-	make_packet(t, p, pipeline_output_packet(c->pipeline));
-}
 
 /* So much of the input is missing: that shows in the numbers of what follows,
  * but not of what was there before. */
@@ -350,35 +289,6 @@ static void bridge_gap_before(struct transcode *t,
 	else
 		lost.rtp_ticks = 0;
 	skip_numbers(t, gap.rtp_ticks - lost.rtp_ticks);
-}
-
-/* Events on their way; nobody may want them any more. */
-static void post_events(struct transcode *t,
-			const struct telephone_event_burst *out)
-{
-	struct transcoder *c = t->transcoder;
-	uint8_t pt = (uint8_t)atomic_load_explicit(&c->event_out,
-						   memory_order_acquire);
-
-	if (!pt)
-		return;
-	if (out->n && c->stream->out.ahead >= 0)
-		resume_after(c, out->packets[0].ts);
-	for (unsigned i = 0; i < out->n; i++) {
-		const struct telephone_event_packet *p = &out->packets[i];
-		const struct pipeline_packet packet = {
-			.payload = p->payload,
-			.bytes = sizeof(p->payload),
-			.ts = p->ts,
-			.pt = pt,
-			.marker = p->marker,
-		};
-
-		make_packet(t, &packet,
-			    cr_ns_min(pipeline_output_packet(c->pipeline),
-				      EVENT_TIME));
-	}
-	counter_add(&c->stream->account->count.events_out, out->n);
 }
 
 static void pass_event(struct transcode *t, const struct pipeline_input *in)
@@ -511,151 +421,6 @@ static int transcode_frame(struct transcode *t, struct pipeline_input *in,
 	return 0;
 }
 
-/* --- packets that have left --- */
-
-static void count_send_delay(struct transcode_worker *w,
-			     const struct transcode_unsent *unsent)
-{
-	struct transcoder *c = unsent->transcoder;
-	const struct cr_trace_job *job = &unsent->record.job;
-	cr_ns done = job->sent ? job->sent : job->end;
-	cr_ns delay = done - job->arrival;
-
-	if (done > job->deadline)
-		counter_add(&c->stream->account->count.late, 1);
-	if (delay > 0)
-		counter_add(&c->stream->account->count.delay_ns,
-			    (unsigned long long)delay);
-	if (delay >
-	    (cr_ns)atomic_load_explicit(&c->stream->account->count.delay_max_ns,
-					memory_order_relaxed))
-		atomic_store_explicit(&c->stream->account->count.delay_max_ns,
-				      (unsigned long long)delay,
-				      memory_order_relaxed);
-	histogram_add(&w->delay, delay);
-	sketch_add(&c->stream->account->delay, delay);
-	if (unsent->speech)
-		arrivals_add(&c->arrivals, job->arrival - job->buffered_ns,
-			     job->rtp_ts, c->ts_step, c->period);
-}
-
-static void count_packets(struct transcoder *c,
-			  const struct transcode_unsent *unsent)
-{
-	counter_add(&c->stream->account->count.send_failed, unsent->failed);
-	counter_add(&c->stream->account->count.packets_out,
-		    unsent->packets - unsent->failed);
-	counter_add(&c->stream->account->count.octets_out,
-		    unsent->record.job.bytes_out - unsent->failed_octets);
-}
-
-/* A turn's last touch of the call. */
-static void end_transcode_of(struct transcoder *c)
-{
-	/* release, pairs with transcoder_unposted() */
-	atomic_fetch_sub_explicit(&c->pending, 1, memory_order_release);
-}
-
-/* When packets were sent, and each turn's share of the time that took. */
-struct sent {
-	cr_ns at, share;
-	cr_ns cpu; /* CPU time, if a turn was metered */
-};
-
-/* The turn's packets are on their way, or refused. */
-static void finish_unsent(struct transcode_worker *w,
-			  struct transcode_unsent *unsent,
-			  const struct sent *sent, struct trace_ring *trace)
-{
-	struct transcoder *c = unsent->transcoder;
-	struct cr_trace_job *job = &unsent->record.job;
-
-	counter_add(&c->stream->account->count.codec_ns, job->codec_ns);
-	counter_add(&c->stream->account->count.busy_ns,
-		    job->codec_ns + (unsigned long long)sent->share);
-	job->sent = unsent->packets ? sent->at : 0;
-	count_packets(c, unsent);
-	if (job->outcome == CR_OUT_DONE) {
-		count_send_delay(w, unsent);
-		if (job->sent && unsent->speech) {
-			if (c->sent.at &&
-			    job->rtp_ts - c->sent.rtp_ts == c->ts_step)
-				histogram_add(&w->jitter,
-					      llabs(job->sent - c->sent.at -
-						    c->period));
-			c->sent.at = job->sent;
-			c->sent.rtp_ts = job->rtp_ts;
-		}
-		counter_add(&c->stream->account->count.done, 1);
-		if (unsent->speech && unsent->cost)
-			recent_put(&c->cost, unsent->cost + sent->cpu);
-		if (unsent->failed)
-			job->outcome = CR_OUT_SEND_FAILED;
-	} else {
-		counter_add(job->outcome == CR_OUT_BAD
-				    ? &c->stream->account->count.malformed
-				    : &c->stream->account->count.concealed,
-			    1);
-	}
-	trace_put(trace, &unsent->record);
-	end_transcode_of(c);
-}
-
-/* Send the burst; a packet's tag is its turn's place among the unsent. Returns
- * how long that took. Lock held. */
-static cr_ns transcode_send_all(struct transcode_worker *w)
-{
-	cr_ns start = clock_now();
-
-	burst_send(&w->burst);
-	for (unsigned i = 0; i < w->burst.count; i++) {
-		const struct burst_packet *p = &w->burst.packet[i];
-		struct transcode_unsent *unsent =
-			p->tag < w->nunsent ? &w->unsent[p->tag] : &w->turn;
-
-		if (!p->failed)
-			continue;
-		unsent->failed++;
-		unsent->failed_octets += p->bytes - RTP_HEADER_BYTES;
-	}
-	burst_clear(&w->burst);
-	return clock_now() - start;
-}
-
-/* Send, and divide what that took among the turns that are over. */
-static struct sent send_metered(struct transcode_worker *w)
-{
-	bool metered = false;
-	cr_ns begun, took, away = 0;
-
-	for (unsigned i = 0; i < w->nunsent && !metered; i++)
-		metered = w->unsent[i].cost;
-	begun = metered ? clock_thread_cpu() : 0;
-	took = transcode_send_all(w);
-	if (metered)
-		away = took - (clock_thread_cpu() - begun - w->clock_cost);
-	took += w->overflow;
-	w->overflow = 0;
-	return (struct sent){
-		.at = clock_now(),
-		.share = took / w->nunsent,
-		.cpu = (took - cr_ns_max(away, 0)) / w->nunsent,
-	};
-}
-
-/* Send for the turns that are over; lock held. */
-static void flush_unsent(struct transcode_worker *w, struct trace_ring *trace)
-{
-	struct sent sent;
-
-	if (!w->nunsent)
-		return;
-	sent = send_metered(w);
-	for (unsigned i = 0; i < w->nunsent; i++)
-		finish_unsent(w, &w->unsent[i], &sent, trace);
-	w->nunsent = 0;
-}
-
 /* The peer asks for another mode of what is sent to it: that is the encoder of
  * the paired call, which may end at any moment (RFC 4867, 4.3.1). */
 static void pass_cmr(struct transcode_worker *w, struct transcoder *c)
@@ -677,23 +442,162 @@ static void pass_cmr(struct transcode_worker *w, struct transcoder *c)
 	rcu_read_end();
 }
 
-/* --- turns --- */
+/* --- packetize --- */
 
-/* Look where packets go to now. True: its party was on hold, and is
- * not any more. Packets that wait borrow the address, and control may be
- * sending them. */
-static bool look_for_destination(struct transcode_worker *w,
-				 struct stream_out *out)
+/* Events travel beside speech, and more often where its packets are long. */
+#define EVENT_TIME (10 * CR_MS)
+
+/* Count a packet of @time that is not sent; false: it is. The quota comes
+ * first: a party on hold, too, is transcoded no faster than it speaks. */
+static bool is_refused(const struct transcode *t, cr_ns time)
 {
-	bool resumed;
+	struct transcoder *c = t->transcoder;
 
-	if (!destination_changed(out->destination, out->version))
+	if (!quota_take(&c->quota, t->worker->quota_burst, c->meta.arrival,
+			time))
+		counter_add(&c->stream->account->count.excess, 1);
+	else if (!c->stream->out.to.ss_family) /* not heard yet, or on hold */
+		stream_out_refuse(&c->stream->out, &c->stream->account->count);
+	else
 		return false;
-	(void)pthread_mutex_lock(&w->lock);
-	resumed = stream_out_look(out);
-	(void)pthread_mutex_unlock(&w->lock);
-	return resumed;
+	return true;
 }
+
+/* Note the last packet made for a process that may have to go on. */
+static void note_made(const struct transcoder *c)
+{
+	const struct stream_out *out = &c->stream->out;
+
+	state_put_sent(out->state,
+		       &(struct state_sent){ .ssrc = out->ssrc,
+					     .ts = out->ts,
+					     .in_ts = c->meta.rtp_ts,
+					     .seq = out->seq,
+					     .in_seq = c->meta.rtp_seq,
+					     .at = out->at });
+}
+
+/* Make the packet @p, of @time, behind those that were sent. Called within the
+ * codec. It waits with the turn's own until that is over. */
+static void make_packet(struct transcode *t, const struct pipeline_packet *p,
+			cr_ns time)
+{
+	struct transcode_worker *w = t->worker;
+	struct stream_out *out = &t->transcoder->stream->out;
+	struct transcode_packet *made;
+
+	if (__builtin_expect(w->nmade == TRANSCODE_MADE, 0) && !send_early(t))
+		return;
+	t->coded = clock_now();
+	if (is_refused(t, time))
+		return;
+	out->at = t->transcoder->meta.arrival;
+	out->ts = t->transcoder->ts_out + p->ts;
+	out->seq++;
+	made = &w->made[w->nmade++];
+	made->ts = out->ts;
+	made->at = t->coded;
+	made->bytes = RTP_HEADER_BYTES + p->bytes;
+	(void)rtp_build(made->data, &(struct rtp_header){ .pt = p->pt,
+							  .marker = p->marker,
+							  .seq = out->seq,
+							  .ts = out->ts,
+							  .ssrc = out->ssrc });
+	memcpy(made->data + RTP_HEADER_BYTES, p->payload, p->bytes);
+	/* before it is sent: no number is used twice */
+	if (__builtin_expect(out->state != NULL, 0))
+		note_made(t->transcoder);
+}
+
+/* So much less has the sender's clock to say than ours, to be believed. */
+#define RESUME_SLACK (2 * CR_SEC)
+
+/* From the last packet of a process that has died to the frame that runs: by
+ * the sender's timestamps, unless it is another one; else by the time between
+ * them. In 1/STREAM_AHEAD_CLOCK s. */
+static int64_t away_since(const struct transcoder *c)
+{
+	const struct stream_out *out = &c->stream->out;
+	const int64_t clock = pipeline_input_clock(c->pipeline, c->meta.codec);
+	const cr_ns passed = c->meta.arrival - out->at;
+	const int32_t rtp_ticks = (int32_t)(c->meta.rtp_ts - out->resumes_ts);
+	const cr_ns said = rtp_ticks * CR_SEC / clock;
+
+	if (rtp_ticks > 0 && said <= passed + RESUME_SLACK &&
+	    passed <= said + RESUME_SLACK)
+		return (int64_t)rtp_ticks * STREAM_AHEAD_CLOCK / clock;
+	return cr_ns_max(passed, c->period) / 1000 * STREAM_AHEAD_CLOCK /
+	       (CR_SEC / 1000);
+}
+
+/* A relay, or a process that has died, has sent before: what begins at @ts goes
+ * on behind that. */
+static void resume_after(struct transcoder *c, uint32_t ts)
+{
+	struct stream_out *out = &c->stream->out;
+	int64_t clock = pipeline_output_clock(c->pipeline);
+
+	if (out->resumes)
+		out->ahead = away_since(c);
+	out->resumes = false;
+	c->ts_out = out->ts - ts +
+		    (uint32_t)(out->ahead * clock / STREAM_AHEAD_CLOCK);
+	out->ahead = -1;
+}
+
+/* Speech, or what stands for it. */
+static void post_speech(void *arg, const struct pipeline_packet *p)
+{
+	struct transcode *t = arg;
+	struct transcoder *c = t->transcoder;
+	struct digits *digits = transcoder_digits(c);
+
+	if (__builtin_expect(c->stream->out.ahead >= 0, 0))
+		resume_after(c, p->ts);
+	if (p->silent) {
+		t->coded = clock_now();
+		return;
+	}
+	if (__builtin_expect(digits != NULL, 0) && digits_mute(digits, p->ts)) {
+		t->coded = clock_now();
+		counter_add(&c->stream->account->count.muted, 1);
+		return;
+	}
+	if (p->noise)
+		counter_add(&c->stream->account->count.cn_out, 1);
+	make_packet(t, p, pipeline_output_packet(c->pipeline));
+}
+
+/* Events on their way; nobody may want them any more. */
+static void post_events(struct transcode *t,
+			const struct telephone_event_burst *out)
+{
+	struct transcoder *c = t->transcoder;
+	uint8_t pt = (uint8_t)atomic_load_explicit(&c->event_out,
+						   memory_order_acquire);
+
+	if (!pt)
+		return;
+	if (out->n && c->stream->out.ahead >= 0)
+		resume_after(c, out->packets[0].ts);
+	for (unsigned i = 0; i < out->n; i++) {
+		const struct telephone_event_packet *p = &out->packets[i];
+		const struct pipeline_packet packet = {
+			.payload = p->payload,
+			.bytes = sizeof(p->payload),
+			.ts = p->ts,
+			.pt = pt,
+			.marker = p->marker,
+		};
+
+		make_packet(t, &packet,
+			    cr_ns_min(pipeline_output_packet(c->pipeline),
+				      EVENT_TIME));
+	}
+	counter_add(&c->stream->account->count.events_out, out->n);
+}
+
+/* --- hand over --- */
 
 /* Begin the record of the turn. */
 static void open_record(const struct transcode *t, const struct live_run *run)
@@ -835,6 +739,175 @@ static bool send_early(struct transcode *t)
 	return true;
 }
 
+/* --- send --- */
+
+/* When packets were sent, and each turn's share of the time that took. */
+struct sent {
+	cr_ns at, share;
+	cr_ns cpu; /* CPU time, if a turn was metered */
+};
+
+static void finish_unsent(struct transcode_worker *w,
+			  struct transcode_unsent *unsent,
+			  const struct sent *sent, struct trace_ring *trace);
+
+/* Send the burst; a packet's tag is its turn's place among the unsent. Returns
+ * how long that took. Lock held. */
+static cr_ns transcode_send_all(struct transcode_worker *w)
+{
+	cr_ns start = clock_now();
+
+	burst_send(&w->burst);
+	for (unsigned i = 0; i < w->burst.count; i++) {
+		const struct burst_packet *p = &w->burst.packet[i];
+		struct transcode_unsent *unsent =
+			p->tag < w->nunsent ? &w->unsent[p->tag] : &w->turn;
+
+		if (!p->failed)
+			continue;
+		unsent->failed++;
+		unsent->failed_octets += p->bytes - RTP_HEADER_BYTES;
+	}
+	burst_clear(&w->burst);
+	return clock_now() - start;
+}
+
+/* Send, and divide what that took among the turns that are over. */
+static struct sent send_metered(struct transcode_worker *w)
+{
+	bool metered = false;
+	cr_ns begun, took, away = 0;
+
+	for (unsigned i = 0; i < w->nunsent && !metered; i++)
+		metered = w->unsent[i].cost;
+	begun = metered ? clock_thread_cpu() : 0;
+	took = transcode_send_all(w);
+	if (metered)
+		away = took - (clock_thread_cpu() - begun - w->clock_cost);
+	took += w->overflow;
+	w->overflow = 0;
+	return (struct sent){
+		.at = clock_now(),
+		.share = took / w->nunsent,
+		.cpu = (took - cr_ns_max(away, 0)) / w->nunsent,
+	};
+}
+
+/* Send for the turns that are over; lock held. */
+static void flush_unsent(struct transcode_worker *w, struct trace_ring *trace)
+{
+	struct sent sent;
+
+	if (!w->nunsent)
+		return;
+	sent = send_metered(w);
+	for (unsigned i = 0; i < w->nunsent; i++)
+		finish_unsent(w, &w->unsent[i], &sent, trace);
+	w->nunsent = 0;
+}
+
+/* --- account --- */
+
+static void count_send_delay(struct transcode_worker *w,
+			     const struct transcode_unsent *unsent)
+{
+	struct transcoder *c = unsent->transcoder;
+	const struct cr_trace_job *job = &unsent->record.job;
+	cr_ns done = job->sent ? job->sent : job->end;
+	cr_ns delay = done - job->arrival;
+
+	if (done > job->deadline)
+		counter_add(&c->stream->account->count.late, 1);
+	if (delay > 0)
+		counter_add(&c->stream->account->count.delay_ns,
+			    (unsigned long long)delay);
+	if (delay >
+	    (cr_ns)atomic_load_explicit(&c->stream->account->count.delay_max_ns,
+					memory_order_relaxed))
+		atomic_store_explicit(&c->stream->account->count.delay_max_ns,
+				      (unsigned long long)delay,
+				      memory_order_relaxed);
+	histogram_add(&w->delay, delay);
+	sketch_add(&c->stream->account->delay, delay);
+	if (unsent->speech)
+		arrivals_add(&c->arrivals, job->arrival - job->buffered_ns,
+			     job->rtp_ts, c->ts_step, c->period);
+}
+
+static void count_packets(struct transcoder *c,
+			  const struct transcode_unsent *unsent)
+{
+	counter_add(&c->stream->account->count.send_failed, unsent->failed);
+	counter_add(&c->stream->account->count.packets_out,
+		    unsent->packets - unsent->failed);
+	counter_add(&c->stream->account->count.octets_out,
+		    unsent->record.job.bytes_out - unsent->failed_octets);
+}
+
+/* A turn's last touch of the call. */
+static void end_transcode_of(struct transcoder *c)
+{
+	/* release, pairs with transcoder_unposted() */
+	atomic_fetch_sub_explicit(&c->pending, 1, memory_order_release);
+}
+
+/* The turn's packets are on their way, or refused. */
+static void finish_unsent(struct transcode_worker *w,
+			  struct transcode_unsent *unsent,
+			  const struct sent *sent, struct trace_ring *trace)
+{
+	struct transcoder *c = unsent->transcoder;
+	struct cr_trace_job *job = &unsent->record.job;
+
+	counter_add(&c->stream->account->count.codec_ns, job->codec_ns);
+	counter_add(&c->stream->account->count.busy_ns,
+		    job->codec_ns + (unsigned long long)sent->share);
+	job->sent = unsent->packets ? sent->at : 0;
+	count_packets(c, unsent);
+	if (job->outcome == CR_OUT_DONE) {
+		count_send_delay(w, unsent);
+		if (job->sent && unsent->speech) {
+			if (c->sent.at &&
+			    job->rtp_ts - c->sent.rtp_ts == c->ts_step)
+				histogram_add(&w->jitter,
+					      llabs(job->sent - c->sent.at -
+						    c->period));
+			c->sent.at = job->sent;
+			c->sent.rtp_ts = job->rtp_ts;
+		}
+		counter_add(&c->stream->account->count.done, 1);
+		if (unsent->speech && unsent->cost)
+			recent_put(&c->cost, unsent->cost + sent->cpu);
+		if (unsent->failed)
+			job->outcome = CR_OUT_SEND_FAILED;
+	} else {
+		counter_add(job->outcome == CR_OUT_BAD
+				    ? &c->stream->account->count.malformed
+				    : &c->stream->account->count.concealed,
+			    1);
+	}
+	trace_put(trace, &unsent->record);
+	end_transcode_of(c);
+}
+
+/* --- all of it --- */
+
+/* Look where packets go to now. True: its party was on hold, and is
+ * not any more. Packets that wait borrow the address, and control may be
+ * sending them. */
+static bool look_for_destination(struct transcode_worker *w,
+				 struct stream_out *out)
+{
+	bool resumed;
+
+	if (!destination_changed(out->destination, out->version))
+		return false;
+	(void)pthread_mutex_lock(&w->lock);
+	resumed = stream_out_look(out);
+	(void)pthread_mutex_unlock(&w->lock);
+	return resumed;
+}
+
 void transcode_run(struct transcode_worker *w, struct transcoder *c,
 		   const struct live_run *run)
 {
@@ -875,55 +948,6 @@ void transcode_run(struct transcode_worker *w, struct transcoder *c,
 	if (!t.coded)
 		t.coded = clock_now(); /* nothing came out of this packet */
 	hand_over(&t, run, err);
-}
-
-/* The frame of a pause leaves no gap: time passes, and what comes next begins a
- * talk spurt (RFC 3551, 4.1). So a listener's buffer takes it for silence, and
- * conceals nothing. What is still heard of the pause leaves as comfort noise,
- * where that is sent: then the listener has something to fill it with. */
-static void count_shed(struct transcoder *c)
-{
-	counter_add(&c->stream->account->count.shed, 1);
-	counter_add(&c->stream->account->count.given_up,
-		    c->lt.core.task.give_up);
-	if (!c->shed.pause)
-		return;
-	counter_add(&c->stream->account->count.pauses, 1);
-	c->pauses = (uint16_t)(c->pauses + frame_is_numbered(c));
-	c->resting = true;
-	c->rested = 0;
-	pipeline_begin_spurt(c->pipeline);
-}
-
-void transcode_drop(struct trace_ring *trace, struct transcoder *c,
-		    const struct cr_job *job, enum cr_outcome why, cr_ns now)
-{
-	const union cr_trace_record r = {
-		.job = {
-			.kind = CR_TRACE_JOB,
-			.outcome = (uint8_t)why,
-			.worker = 0xffff,
-			.call = c->stream->cfg.id,
-			.seq = (uint32_t)job->seq,
-			.bytes_in = cr_frame_packet_bytes(&c->meta),
-			.arrival = job->arrival,
-			.release = job->release,
-			.pick = now,
-			.deadline = job->deadline,
-			.rtp_ts = c->meta.rtp_ts,
-			.buffered_ns = c->meta.waited,
-			.importance = c->meta.importance,
-		},
-	};
-
-	c->claimed_arrival = CR_NEVER;
-	if (why == CR_OUT_CANCELLED)
-		counter_add(&c->stream->account->count.cancelled, 1);
-	else if (why == CR_OUT_SHED)
-		count_shed(c);
-	else
-		counter_add(&c->stream->account->count.expired, 1);
-	trace_put(trace, &r);
 }
 
 /* --- what waits, sent by others --- */
