@@ -309,7 +309,7 @@ struct state_memory *state_memory_new(struct cr_err *e)
 	if (m) {
 		memcpy(m->at, STATE_MAGIC, sizeof(STATE_MAGIC));
 		*word_at(m, 0) = layout();
-		random_fill(word_at(m, 1), sizeof(uint64_t));
+		(void)state_memory_new_run(m);
 	}
 	return m;
 }
@@ -355,6 +355,12 @@ int state_memory_fd(const struct state_memory *m)
 
 uint64_t state_memory_run(const struct state_memory *m)
 {
+	return *word_at(m, 1);
+}
+
+uint64_t state_memory_new_run(struct state_memory *m)
+{
+	random_fill(word_at(m, 1), sizeof(uint64_t));
 	return *word_at(m, 1);
 }
 

@@ -249,9 +249,10 @@ struct state_memory *state_memory_adopt(int fd, struct cr_err *e);
 /** NULL is fine. */
 void state_memory_free(struct state_memory *m);
 int state_memory_fd(const struct state_memory *m);
-/** A random number of the process that began it, and of those that adopted it.
- */
+/** A random number of the process that began it, and of those that adopted it;
+ * or a new one from now on. One thread. */
 uint64_t state_memory_run(const struct state_memory *m);
+uint64_t state_memory_new_run(struct state_memory *m);
 
 /** A free slot, empty, with one holder; NULL: no memory, or STATE_SLOTS are in
  * use. */

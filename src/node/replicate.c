@@ -2,7 +2,8 @@
 /*
  * The thread that copies calls to a store, and reads those of another node.
  *
- *   connect: TIME, HKEYS     what the store has of us, and its clock
+ *   connect: TIME, HKEYS     its clock, and what it has of us
+ *            GET run           the run before: is it taken?
  *   round:   WATCH, GET taken-by, TIME, EXISTS alive (of the other node)
  *            MULTI, HSET, HDEL, SET run, SET alive, EXEC
  *
@@ -35,7 +36,9 @@
 /* The end waits so long for the last round. */
 #define END_LIMIT (500 * CR_MS)
 
-enum { RUN_TEXT = 17, KEY_TEXT = REPLICA_TEXT_MAX + 32, TAKE_AT_ONCE = 64 };
+enum { RUN_TEXT = 20, KEY_TEXT = REPLICA_TEXT_MAX + 64, TAKE_AT_ONCE = 64 };
+/* s; runs are random numbers, of which none comes again */
+#define TAKEN_LIMIT "604800"
 
 struct replicate {
 	struct replicate_config cfg;
@@ -50,12 +53,12 @@ struct replicate {
 	struct replica_books *books;
 	cr_ns shift; /* from this node's time to the store's */
 	cr_ns beat_at, retry;
-	bool old_mark; /* taken-by is about another run */
+	char before[RUN_TEXT]; /* the run whose calls are to be deleted; "" */
 
 	pthread_mutex_t lock; /* protects what follows */
 	pthread_cond_t wake;
 	bool ending, wants_take, forget;
-	char asked[REPLICA_TEXT_MAX], gone[REPLICA_TEXT_MAX];
+	char gone[REPLICA_TEXT_MAX], gone_run[RUN_TEXT];
 	struct replicate_stats stats;
 	struct replica *got;
 	struct cr_err why;
@@ -99,6 +102,12 @@ static void note_change(struct replica_books *b, unsigned i,
 	c->is = slot ? state_version(slot) : (struct state_version){ 0 };
 	if (!c->is.text)
 		c->is.records = 0;
+	if (b->taken[i]) {
+		if (c->is.text)
+			return;
+		b->taken[i] = false;
+		b->ntaken--;
+	}
 	if (c->is.text == has->text && c->is.records == has->records)
 		return;
 	if (c->is.text && c->is.text != has->text) {
@@ -143,6 +152,17 @@ void replica_batch_done(struct replica_books *b,
 	}
 }
 
+void replica_books_taken(struct replica_books *b, const struct state_memory *m)
+{
+	const struct state_slot *slot;
+
+	memset(b, 0, sizeof(*b));
+	for (unsigned i = 0; (slot = state_slot_seen(m, i)); i++) {
+		b->taken[i] = state_version(slot).text != 0;
+		b->ntaken += b->taken[i];
+	}
+}
+
 void replica_batch_free(struct replica_batch *out)
 {
 	for (unsigned i = 0; i < out->n; i++)
@@ -156,6 +176,13 @@ static const char *key_of(char buf[KEY_TEXT], const char *node,
 			  const char *what)
 {
 	(void)snprintf(buf, KEY_TEXT, "codec-runner:%s:%s", node, what);
+	return buf;
+}
+
+static const char *run_key_of(char buf[KEY_TEXT], const char *node,
+			      const char *run, const char *what)
+{
+	(void)snprintf(buf, KEY_TEXT, "codec-runner:%s:%s:%s", node, run, what);
 	return buf;
 }
 
@@ -187,20 +214,50 @@ static int read_clock(struct replicate *r, struct cr_err *e)
 /* HKEYS of our calls: what the store has. */
 static int read_found(struct replicate *r, struct cr_err *e)
 {
+	struct replica_books *b = r->books;
 	redisReply *keys = NULL;
 	int err = want_reply(r, REDIS_REPLY_ARRAY, &keys, e);
 
-	memset(r->books, 0, sizeof(*r->books));
+	memset(b->has, 0, sizeof(b->has));
+	b->end = b->next = b->calls = 0;
 	for (size_t i = 0; !err && i < keys->elements; i++) {
 		const redisReply *k = keys->element[i];
 
 		if (k->type == REDIS_REPLY_STRING && k->len < 6)
 			(void)replica_books_found(
-				r->books, (unsigned)strtoul(k->str, NULL, 10));
+				b, (unsigned)strtoul(k->str, NULL, 10));
 	}
 	if (!err)
 		freeReplyObject(keys);
 	return err;
+}
+
+/* GET run: who was here before us is no more, unless another node has taken
+ * it, which reads it then. */
+static int read_before(struct replicate *r, struct cr_err *e)
+{
+	redisReply *run = NULL, *taken = NULL;
+	char key[KEY_TEXT];
+	int err = want_reply(r, REDIS_REPLY_STRING, &run, e);
+
+	if (err)
+		return err;
+	r->before[0] = '\0';
+	if (run->type == REDIS_REPLY_STRING && strcmp(run->str, r->run) != 0)
+		(void)snprintf(r->before, sizeof(r->before), "%.19s", run->str);
+	freeReplyObject(run);
+	if (!*r->before)
+		return 0;
+	err = replica_say(r->store, e, "EXISTS",
+			  run_key_of(key, r->url.name, r->before, "taken-by"));
+	if (!err)
+		err = want_reply(r, REDIS_REPLY_INTEGER, &taken, e);
+	if (err)
+		return err;
+	if (taken->integer)
+		r->before[0] = '\0';
+	freeReplyObject(taken);
+	return 0;
 }
 
 static void drop_store(struct replicate *r)
@@ -211,49 +268,56 @@ static void drop_store(struct replicate *r)
 
 static int connect_store(struct replicate *r, struct cr_err *e)
 {
-	char calls[KEY_TEXT];
+	char calls[KEY_TEXT], run[KEY_TEXT];
 	int err = replica_store_open(&r->store, &r->url, STORE_LIMIT, &r->stop,
 				     e);
 
 	if (!err)
 		err = replica_say(r->store, e, "TIME");
 	if (!err)
-		err = replica_say(r->store, e, "HKEYS",
-				  key_of(calls, r->url.name, "calls"));
+		err = replica_say(
+			r->store, e, "HKEYS",
+			run_key_of(calls, r->url.name, r->run, "calls"));
+	if (!err)
+		err = replica_say(r->store, e, "GET",
+				  key_of(run, r->url.name, "run"));
 	if (!err)
 		err = read_clock(r, e);
 	if (!err)
 		err = read_found(r, e);
+	if (!err)
+		err = read_before(r, e);
 	/* the memory may have gone while a name was looked up */
 	if (!err && atomic_load_explicit(&r->stop, memory_order_acquire))
 		err = cr_fail(e, -EINTR, "it is to stop");
 	return err;
 }
 
-/* GET taken-by: "RUN NODE". */
+static void set_run(struct replicate *r, uint64_t run)
+{
+	(void)snprintf(r->run, sizeof(r->run), "%016" PRIx64, run);
+}
+
+/* GET taken-by. */
 static int read_mark(struct replicate *r, struct cr_err *e)
 {
 	redisReply *mark = NULL;
 	int err = want_reply(r, REDIS_REPLY_STRING, &mark, e);
-	bool is, taken, before;
 
 	if (err)
 		return err;
-	is = mark->type == REDIS_REPLY_STRING;
-	taken = is && !strncmp(mark->str, r->run, strlen(r->run));
-	r->old_mark = is && !taken;
-	(void)pthread_mutex_lock(&r->lock);
-	before = r->stats.taken;
-	r->stats.taken = taken;
-	(void)pthread_mutex_unlock(&r->lock);
-	if (taken && !before)
-		log_event(LOG_ERROR, "replica-taken",
-			  LOG_STR("by", mark->str + strlen(r->run)),
-			  LOG_STR("why", "that node has taken the calls of "
-					 "this one, which writes nothing more "
-					 "to the store"));
+	if (mark->type == REDIS_REPLY_STRING) {
+		replica_books_taken(r->books, r->cfg.state);
+		set_run(r, state_memory_new_run(r->cfg.state));
+		log_event(LOG_ERROR, "replica-taken", LOG_STR("by", mark->str),
+			  LOG_INT("calls", r->books->ntaken),
+			  LOG_STR("why", "that node has taken the calls that "
+					 "this one has: nothing more is "
+					 "copied of them"));
+		err = -EALREADY;
+	}
 	freeReplyObject(mark);
-	return taken ? -EALREADY : 0;
+	return err;
 }
 
 /* EXISTS alive, of the other node. */
@@ -285,7 +349,7 @@ static int begin_round(struct replicate *r, struct cr_err *e)
 	char mark[KEY_TEXT], other[KEY_TEXT];
 	int err;
 
-	(void)key_of(mark, r->url.name, "taken-by");
+	(void)run_key_of(mark, r->url.name, r->run, "taken-by");
 	err = replica_say(r->store, e, "WATCH", mark);
 	if (!err)
 		err = replica_say(r->store, e, "GET", mark);
@@ -296,17 +360,12 @@ static int begin_round(struct replicate *r, struct cr_err *e)
 				  key_of(other, r->other, "alive"));
 	if (!err)
 		err = want_reply(r, REDIS_REPLY_STATUS, NULL, e);
-	if (!err) {
-		int may = read_mark(r, e);
-
-		err = may == -EALREADY ? 0 : may;
-		if (!err)
-			err = read_clock(r, e);
-		if (!err && *r->other)
-			err = read_other(r, e);
-		if (!err)
-			err = may;
-	}
+	if (!err)
+		err = read_mark(r, e);
+	if (!err)
+		err = read_clock(r, e);
+	if (!err && *r->other)
+		err = read_other(r, e);
 	return err;
 }
 
@@ -322,7 +381,7 @@ static int say_changes(struct replicate *r, const struct replica_batch *b,
 	int err;
 
 	replica_word(&c, what);
-	replica_word(&c, key_of(key, r->url.name, hash));
+	replica_word(&c, run_key_of(key, r->url.name, r->run, hash));
 	for (unsigned i = 0; i < b->n; i++) {
 		const struct replica_change *change = &b->change[i];
 		const char *value = calls ? change->text : change->records;
@@ -345,28 +404,35 @@ static int say_changes(struct replicate *r, const struct replica_batch *b,
 	return 0;
 }
 
+static int say_forget(struct replicate *r, const char *node, const char *run,
+		      struct cr_err *e)
+{
+	char calls[KEY_TEXT], records[KEY_TEXT];
+
+	return replica_say(r->store, e, "DEL",
+			   run_key_of(calls, node, run, "calls"),
+			   run_key_of(records, node, run, "records"));
+}
+
 /* Queue all commands of a batch. Returns how many, or -errno with @e. */
 static int say_batch(struct replicate *r, const struct replica_batch *b,
-		     const char *forget, struct cr_err *e)
+		     bool forgets, struct cr_err *e)
 {
 	static const char *const what[] = { "HSET", "HDEL" };
 	static const char *const hash[] = { "calls", "records" };
-	char key[KEY_TEXT], more[KEY_TEXT];
+	char key[KEY_TEXT];
 	int n = 0, err = 0;
 
 	for (unsigned i = 0; i < 4 && err >= 0; i++) {
 		err = say_changes(r, b, what[i / 2], hash[i % 2], e);
 		n += err;
 	}
-	if (err >= 0 && r->old_mark) {
-		err = replica_say(r->store, e, "DEL",
-				  key_of(key, r->url.name, "taken-by"));
+	if (err >= 0 && *r->before) {
+		err = say_forget(r, r->url.name, r->before, e);
 		n++;
 	}
-	if (err >= 0 && *forget) {
-		err = replica_say(r->store, e, "DEL",
-				  key_of(key, forget, "calls"),
-				  key_of(more, forget, "records"));
+	if (err >= 0 && forgets) {
+		err = say_forget(r, r->gone, r->gone_run, e);
 		n++;
 	}
 	if (err >= 0)
@@ -400,7 +466,7 @@ static int read_done(struct replicate *r, int n, struct cr_err *e)
 }
 
 static int write_batch(struct replicate *r, const struct replica_batch *b,
-		       const char *forget, struct cr_err *e)
+		       bool forgets, struct cr_err *e)
 {
 	int n, err = begin_round(r, e);
 
@@ -409,18 +475,20 @@ static int write_batch(struct replicate *r, const struct replica_batch *b,
 	err = replica_say(r->store, e, "MULTI");
 	if (err)
 		return err;
-	n = say_batch(r, b, forget, e);
+	n = say_batch(r, b, forgets, e);
 	err = n < 0 ? n : replica_say(r->store, e, "EXEC");
 	for (int i = 0; i < n + 1 && !err; i++) /* MULTI's, and QUEUED */
 		err = want_reply(r, REDIS_REPLY_STATUS, NULL, e);
 	if (!err)
 		err = read_done(r, n, e);
+	if (!err)
+		r->before[0] = '\0';
 	return err;
 }
 
-/* @forget: the node whose calls are deleted when all of ours are there. */
-static int write_round(struct replicate *r, const char *forget,
-		       struct cr_err *e)
+/* @forgets: calls that were taken are deleted where they come from, when the
+ * store has them as ours. */
+static int write_round(struct replicate *r, bool forgets, struct cr_err *e)
 {
 	struct replica_batch *b = malloc(sizeof(*b));
 	bool all = false;
@@ -430,9 +498,9 @@ static int write_round(struct replicate *r, const char *forget,
 		return cr_fail(e, -ENOMEM, "out of memory");
 	while (!all && !err) {
 		all = replica_batch_next(r->books, r->cfg.state, r->shift, b);
-		if (!b->n && !*forget && clock_now() - r->beat_at < BEAT)
+		if (!b->n && !forgets && clock_now() - r->beat_at < BEAT)
 			break;
-		err = write_batch(r, b, all ? forget : "", e);
+		err = write_batch(r, b, all && forgets, e);
 		if (!err) {
 			replica_batch_done(r->books, b);
 			r->beat_at = clock_now();
@@ -456,6 +524,7 @@ static void note_up(struct replicate *r)
 	before = r->stats.up;
 	r->stats.up = true;
 	r->stats.calls = r->books->calls;
+	r->stats.taken = r->books->ntaken;
 	r->stats.why[0] = '\0';
 	(void)pthread_mutex_unlock(&r->lock);
 	r->retry = 0;
@@ -486,27 +555,24 @@ static void note_down(struct replicate *r, const struct cr_err *why)
 
 static void round_once(struct replicate *r)
 {
-	char forget[REPLICA_TEXT_MAX] = "";
 	struct cr_err e = { "" };
 	int err = r->store ? 0 : connect_store(r, &e);
+	bool forgets = false;
 
 	if (!err) {
 		(void)pthread_mutex_lock(&r->lock);
-		if (r->forget)
-			memcpy(forget, r->gone, sizeof(forget));
+		forgets = r->forget;
 		(void)pthread_mutex_unlock(&r->lock);
-		err = write_round(r, forget, &e);
+		err = write_round(r, forgets, &e);
 	}
-	if (err == -EALREADY) { /* the store is in order; we may not write */
+	if (err == -EALREADY) { /* the store is in order: in another run */
 		drop_store(r);
-		r->retry = BEAT;
-		return;
-	}
-	if (err) {
+		forgets = false;
+	} else if (err) {
 		note_down(r, &e);
 		return;
 	}
-	if (*forget) {
+	if (forgets) {
 		(void)pthread_mutex_lock(&r->lock);
 		r->forget = false;
 		(void)pthread_mutex_unlock(&r->lock);
@@ -534,16 +600,16 @@ static char *text_of_reply(const redisReply *r)
 }
 
 /* HMGET of the slots @keys[@n], of @hash. */
-static int read_some(struct replicate *r, const char *node, const char *hash,
-		     redisReply *const *keys, size_t n, redisReply **out,
-		     struct cr_err *e)
+static int read_some(struct replicate *r, const struct replica *p,
+		     const char *hash, redisReply *const *keys, size_t n,
+		     redisReply **out, struct cr_err *e)
 {
 	struct replica_command c = { 0 };
 	char key[KEY_TEXT];
 	int err;
 
 	replica_word(&c, "HMGET");
-	replica_word(&c, key_of(key, node, hash));
+	replica_word(&c, run_key_of(key, p->node, p->run, hash));
 	for (size_t i = 0; i < n; i++)
 		replica_word(&c, keys[i]->str ? keys[i]->str : "");
 	err = replica_store_send(r->store, &c, e);
@@ -571,10 +637,10 @@ static int read_calls(struct replicate *r, struct replica *p,
 
 		if (n > TAKE_AT_ONCE)
 			n = TAKE_AT_ONCE;
-		err = read_some(r, p->node, "calls", some, n, &text, e);
+		err = read_some(r, p, "calls", some, n, &text, e);
 		if (err)
 			break;
-		err = read_some(r, p->node, "records", some, n, &records, e);
+		err = read_some(r, p, "records", some, n, &records, e);
 		for (size_t i = 0; i < n && !err; i++) {
 			struct replica_call *call = &p->call[p->n];
 
@@ -618,12 +684,10 @@ static int mark_taken(struct replicate *r, struct replica *p, struct cr_err *e)
 		err = cr_fail(e, -ENOENT,
 			      "the store knows nothing of a node %s", p->node);
 	if (!err) {
-		char by[KEY_TEXT];
-
-		(void)snprintf(by, sizeof(by), "%.20s %.200s", run->str,
-			       r->url.name);
+		(void)snprintf(p->run, sizeof(p->run), "%.19s", run->str);
 		err = replica_say(r->store, e, "SET",
-				  key_of(mark, p->node, "taken-by"), by);
+				  run_key_of(mark, p->node, p->run, "taken-by"),
+				  r->url.name, "EX", TAKEN_LIMIT);
 		if (!err)
 			err = want_reply(r, REDIS_REPLY_STATUS, NULL, e);
 	}
@@ -642,7 +706,7 @@ static int take_replica(struct replicate *r, struct replica *p,
 		err = mark_taken(r, p, e);
 	if (!err)
 		err = replica_say(r->store, e, "HKEYS",
-				  key_of(key, p->node, "calls"));
+				  run_key_of(key, p->node, p->run, "calls"));
 	if (!err)
 		err = want_reply(r, REDIS_REPLY_ARRAY, &keys, e);
 	if (err)
@@ -659,9 +723,7 @@ static void take_once(struct replicate *r)
 	int err = -ENOMEM;
 
 	if (p) {
-		(void)pthread_mutex_lock(&r->lock);
-		memcpy(p->node, r->asked, sizeof(p->node));
-		(void)pthread_mutex_unlock(&r->lock);
+		memcpy(p->node, r->other, sizeof(p->node));
 		err = take_replica(r, p, &e);
 	}
 	if (err) {
@@ -734,6 +796,7 @@ static void on_answer(evutil_socket_t fd, short what, void *arg)
 	if (got) {
 		(void)pthread_mutex_lock(&r->lock);
 		memcpy(r->gone, got->node, sizeof(r->gone));
+		memcpy(r->gone_run, got->run, sizeof(r->gone_run));
 		r->forget = true;
 		(void)pthread_mutex_unlock(&r->lock);
 	}
@@ -753,7 +816,6 @@ int replicate_take(struct replicate *r, const char *node,
 		return cr_fail(e, -EBUSY, "a takeover is at work");
 	r->asker = *asker;
 	(void)pthread_mutex_lock(&r->lock);
-	memcpy(r->asked, r->other, sizeof(r->asked));
 	r->wants_take = true;
 	(void)pthread_cond_signal(&r->wake);
 	(void)pthread_mutex_unlock(&r->lock);
@@ -803,8 +865,7 @@ int replicate_open(struct replicate **out, const struct replicate_config *cfg,
 	(void)pthread_condattr_destroy(&attr);
 	r->books = calloc(1, sizeof(*r->books));
 	r->answer = event_new(cfg->base, -1, 0, on_answer, r);
-	(void)snprintf(r->run, sizeof(r->run), "%016" PRIx64,
-		       state_memory_run(cfg->state));
+	set_run(r, state_memory_run(cfg->state));
 	err = replica_url_parse(&r->url, cfg->url, e);
 	if (!err && !*r->url.name)
 		(void)snprintf(r->url.name, sizeof(r->url.name), "%s",

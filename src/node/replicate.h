@@ -7,16 +7,18 @@
  *
  * Of the node NODE the store has
  *
- *   codec-runner:NODE:calls     hash: number of a slot -> text of its call
- *   codec-runner:NODE:records   hash: the same -> records of its streams, times
- *                               by the store's clock
- *   codec-runner:NODE:run       the number of the process's run
- *   codec-runner:NODE:alive     the same, gone 2 s after it was last heard of
- *   codec-runner:NODE:taken-by  "RUN NODE2": NODE2 has taken that run's calls,
- *                               and that run may write no more
+ *   codec-runner:NODE:run           RUN, a number of its process
+ *   codec-runner:NODE:alive         the same, gone 2 s after it was last heard
+ *   codec-runner:NODE:RUN:calls     hash: number of a slot -> text of its call
+ *   codec-runner:NODE:RUN:records   hash: the same -> records of its streams,
+ *                                   times by the store's clock
+ *   codec-runner:NODE:RUN:taken-by  the node that has taken that run's calls:
+ *                                   nothing more is written of them; for a week
  *
  * What is written together is written if taken-by has not changed (WATCH,
- * MULTI, EXEC): who has marked a run as taken reads the last of it.
+ * MULTI, EXEC): who has marked a run as taken reads the last of it. A node that
+ * is there all the same begins another run, in which the calls that it has at
+ * that moment are none.
  */
 #ifndef NODE_REPLICATE_H
 #define NODE_REPLICATE_H
@@ -53,6 +55,9 @@ struct replica_books {
 	unsigned end;	/**< no slot from here on is in the store */
 	unsigned next;	/**< the slot that is looked at next      */
 	unsigned calls; /**< slots that the store has             */
+	/** Another node has taken the call that is in the slot; so many. */
+	bool taken[STATE_SLOTS];
+	unsigned ntaken;
 };
 
 /** Fill @out with slots of @m that the store has not as they are, times in
@@ -68,6 +73,10 @@ void replica_batch_free(struct replica_batch *out);
  * such slot. */
 bool replica_books_found(struct replica_books *b, unsigned slot);
 
+/** Another node has taken all calls of @m: the store has nothing of us, and
+ * gets nothing of them. */
+void replica_books_taken(struct replica_books *b, const struct state_memory *m);
+
 /* --- the thread --- */
 
 struct replicate_config {
@@ -81,9 +90,9 @@ struct replicate_config {
 
 struct replicate_stats {
 	bool up;	/**< the store has answered the last time           */
-	bool taken;	/**< another node has this run's calls              */
 	bool silent;	/**< the other node has not been heard of for 2 s   */
 	unsigned calls; /**< that the store has                          */
+	unsigned taken; /**< that another node has taken, and run here */
 	unsigned long long batches, failures;
 	/* those that were taken from others: control's */
 	unsigned long long calls_taken, calls_dropped;
@@ -107,7 +116,7 @@ struct replica_call {
 
 /** The calls of another node. */
 struct replica {
-	char node[256];
+	char node[256], run[20];
 	bool alive;  /**< it was, less than 2 s ago                   */
 	cr_ns shift; /**< from times in records to those of this node */
 	unsigned n;

@@ -18,6 +18,7 @@
 #include "base/field.h"
 #include "base/nearest.h"
 #include "base/units.h"
+#include "protocol/tables/call_fields.h"
 #include "protocol/tables/node_fields.h"
 
 enum { KEY_MAX = 256, PLACES_MAX = 4, COMMANDS_MAX = 96, LINE = 200 };
@@ -143,6 +144,8 @@ static const struct command_row rows[] = {
 	  .help = "Accept no new calls, and exit when the last one has ended; "
 		  "calls that last longer than LIMIT are ended. With --undo, "
 		  "as drain cancel: take that back." },
+	{ .method = "takeover", .takes = "node" },
+	{ .method = "call.move", .action = CTL_MOVE },
 	{ .method = "watch", .takes = "interval times", .action = CTL_WATCH },
 	{ .method = "top", .takes = "interval times", .action = CTL_TOP },
 	{ .method = "raw", .takes = "request params", .action = CTL_RAW },
@@ -167,6 +170,17 @@ static const struct field watch_words[] = { { INTERVAL, .min = 10 * CR_MS },
 static const struct field top_words[] = { { INTERVAL, .min = 500 * CR_MS },
 					  { TIMES },
 					  { 0 } };
+static const struct field move_words[] = {
+	{ .name = "call",
+	  .kind = FIELD_INT,
+	  .min = 1,
+	  .max = UINT32_MAX,
+	  .required = "which call?",
+	  .help = "id of the call" },
+	{ WORD("node", "address of the other node's control, as for --to"),
+	  .required = "where to?" },
+	{ 0 },
+};
 static const struct field raw_words[] = {
 	{ WORD("request", "a request as a JSON object, or a method's name"),
 	  .required = "" },
@@ -184,6 +198,13 @@ static const struct field reference_words[] = {
 };
 
 static const struct method own_methods[] = {
+	{ "call.move",
+	  "have another node go on with a call, at new ports: call.export "
+	  "here, call.take there, call.moved here. It prints the call as it is "
+	  "there, with the addresses that its parties have to be told. Both "
+	  "nodes have the same key, and copy or hold the state of calls. If "
+	  "the other one refuses, the call stays here",
+	  move_words, call_info_fields },
 	{ "watch",
 	  "show a table of rates, every second or INTERVAL, until you "
 	  "interrupt it or TIMES times: totals, the workers' load, calls by "

@@ -126,6 +126,7 @@ int ctl_page(const char *text, bool first);
 enum ctl_action {
 	CTL_ASK,       /**< one request                                     */
 	CTL_FOLLOW,    /**< the same; then wait until the conversion is over */
+	CTL_MOVE,      /**< requests to two servers: a call goes over      */
 	CTL_RAW,       /**< one request, as it was typed                    */
 	CTL_WATCH,     /**< pages, anew every interval                      */
 	CTL_TOP,       /**< the same, of the calls that stand out           */

@@ -303,6 +303,72 @@ static int read_server(struct transport_addr *a)
 		  : 0;
 }
 
+/* Connect to the server at --to. Returns an exit code; what has been opened is
+ * the caller's also then. */
+static int connect_server(struct event_base *base, struct rpc_client **c)
+{
+	struct rpc_client_config cfg = { .base = base,
+					 .kind = (enum transport_kind)opt.kind,
+					 .peer_timeout = opt.peer_timeout };
+	char key[KEY_SIZE];
+	struct cr_err e = { 0 };
+	int rc = read_server(&cfg.to);
+
+	if (!rc && key_show(key, opt.key_file, &cfg.to, &e))
+		rc = ctl_complain(CTL_USAGE, e.text);
+	if (!rc && rpc_client_open(c, &cfg, &e))
+		rc = ctl_complain(CTL_UNREACHABLE, e.text);
+	if (!rc && *key)
+		rc = say_hello(*c, key);
+	return rc;
+}
+
+/* After @rc. */
+static void disconnect_server(struct rpc_client *c, int rc)
+{
+	if (c && rc != CTL_UNREACHABLE)
+		say_bye(c);
+	rpc_client_close(c);
+}
+
+/* Have the server that @params names go on with the call of @c. A call that has
+ * ended meanwhile is no call there either. */
+static int move_call(struct event_base *base, struct rpc_client *c,
+		     json_t *params, json_t **result)
+{
+	json_t *call =
+		json_pack("{s:O}", "call", json_object_get(params, "call"));
+	json_t *state = NULL, *ended = NULL;
+	struct rpc_client *there = NULL;
+	const char *from = opt.to;
+	int rc = ask_server(c, "call.export", json_incref(call), &state);
+
+	opt.to = json_string_value(json_object_get(params, "node"));
+	if (!rc)
+		rc = connect_server(base, &there);
+	if (rc)
+		json_decref(state);
+	else
+		rc = ask_server(there, "call.take", state, result);
+	if (!rc) {
+		opt.to = from;
+		rc = ask_server(c, "call.moved", call, &ended);
+		call = NULL;
+		if (rc)
+			(void)ask_server(
+				there, "call.stop",
+				json_pack("{s:O}", "call",
+					  json_object_get(*result, "call")),
+				&ended);
+	}
+	disconnect_server(there, rc);
+	opt.to = from;
+	json_decref(call);
+	json_decref(ended);
+	json_decref(params);
+	return rc;
+}
+
 /* Do @r, whose params are taken over. Pages have no result. */
 static int ask_request(struct event_base *base, struct rpc_client *c,
 		       const struct ctl_request *r, json_t **result)
@@ -322,33 +388,22 @@ static int ask_request(struct event_base *base, struct rpc_client *c,
 		return ctl_live(&live);
 	if (r->action == CTL_FOLLOW)
 		return ctl_follow(&live, r->params, result);
+	if (r->action == CTL_MOVE)
+		return move_call(base, c, r->params, result);
 	return ask_whole(c, r->name, r->params, result);
 }
 
 static int ask_and_show(struct event_base *base, const struct ctl_request *r)
 {
-	struct rpc_client_config cfg = { .base = base,
-					 .kind = (enum transport_kind)opt.kind,
-					 .peer_timeout = opt.peer_timeout };
 	struct rpc_client *c = NULL;
 	json_t *result = NULL;
-	char key[KEY_SIZE];
-	struct cr_err e = { 0 };
-	int rc = read_server(&cfg.to);
+	int rc = connect_server(base, &c);
 
-	if (!rc && key_show(key, opt.key_file, &cfg.to, &e))
-		rc = ctl_complain(CTL_USAGE, e.text);
-	if (!rc && rpc_client_open(&c, &cfg, &e))
-		rc = ctl_complain(CTL_UNREACHABLE, e.text);
-	if (!rc && *key)
-		rc = say_hello(c, key);
 	if (rc)
 		json_decref(r->params);
 	else
 		rc = ask_request(base, c, r, &result);
-	if (c && rc != CTL_UNREACHABLE)
-		say_bye(c);
-	rpc_client_close(c);
+	disconnect_server(c, rc);
 	if (!rc && result) {
 		if (opt.as_json) {
 			(void)json_dumpf(result, stdout,

@@ -804,9 +804,10 @@ const struct field replicate_stats_fields[] = {
 	{ ROW_BOOL(replicate_stats, "up", up),
 	  GAUGE("replica_up",
 		"1: the store of calls has answered the last time") },
-	{ ROW_BOOL(replicate_stats, "taken", taken),
-	  GAUGE("replica_taken", "1: another node has taken this one's calls, "
-				 "and nothing more is copied") },
+	{ ROW_INT(replicate_stats, "taken", taken),
+	  GAUGE("replica_taken_calls",
+		"Calls that run here although another node has taken them: "
+		"nothing more is copied of them") },
 	{ ROW_BOOL(replicate_stats, "silent", silent),
 	  GAUGE("replica_other_silent",
 		"1: the node that this one is a standby of has not been heard "

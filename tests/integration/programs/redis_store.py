@@ -60,8 +60,14 @@ class RedisStore:
             return [self._read(lines) for _ in range(int(rest))]
         return int(rest) if kind == b":" else rest.decode()
 
+    def key(self, name, what):
+        """Of the last run of a node."""
+        run = self.ask("GET", f"codec-runner:{name}:run")
+        return f"codec-runner:{name}:{run}:{what}"
+
     def calls(self, name):
-        return len(self.ask("HKEYS", f"codec-runner:{name}:calls"))
+        """Their texts."""
+        return self.ask("HVALS", self.key(name, "calls"))
 
     def stop(self):
         if self.process and self.process.poll() is None:

@@ -77,7 +77,8 @@ def told(daemon):
     """By a node that has all that there is to tell."""
     low = 20000 + 2 * (free_port() % 10000)
     return series(daemon("--http", "127.0.0.1:0", "--rtp-ports",
-                         f"{low}-{low + 99}", "--ng", "127.0.0.1:0"))
+                         f"{low}-{low + 99}", "--ng", "127.0.0.1:0",
+                         "--replicate", "redis://127.0.0.1:1"))
 
 
 def test_all_that_is_asked_for_is_told(told):

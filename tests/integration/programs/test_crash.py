@@ -30,12 +30,12 @@ class Phone:
     """A party: it sends PCMU, or AMR frames of no speech, and notes what it
     hears."""
 
-    def __init__(self, ssrc, pt=0):
+    def __init__(self, ssrc, pt=0, host="127.0.0.1"):
         self.sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        self.sock.bind(("127.0.0.1", 0))
+        self.sock.bind((host, 0))
         self.sock.setblocking(False)
         self.port = self.sock.getsockname()[1]
-        self.at = f"127.0.0.1:{self.port}"
+        self.at = f"{host}:{self.port}"
         self.ssrc, self.pt, self.to = ssrc, pt, None
         self.first = 65500
         self.seq, self.ts = self.first, 1 << 31  # both wrap

@@ -4,8 +4,6 @@ a store, from which another node takes them, at the same ports. The store may be
 away, slow, closed or mad: calls do not notice. A call moves to another node."""
 import contextlib
 import json
-import os
-import pathlib
 import signal
 import socket
 import subprocess
@@ -16,6 +14,7 @@ import pytest
 
 from conftest import PATIENCE, own_host
 from control import Control
+from machines import NET, Machine, why_not
 from redis_store import SERVER, RedisStore
 from test_crash import Load, Phone, address
 
@@ -40,14 +39,14 @@ def store(tmp_path):
 class Node:
     """A daemon whose calls have ports at @host, copied to the store at @url."""
 
-    def __init__(self, daemon, path, name, url, host, *options):
-        self.name = name
+    def __init__(self, daemon, path, name, url, host, *options, **more):
+        self.name, self.phones = name, "127.0.0.1"
         self.path = path / f"{name}.control"
         self.records = path / f"{name}.records"
         self.d = daemon("--control-socket", str(self.path), "--replicate", url,
-                        "--interface", f"own/127.0.0.1", "--interface",
+                        "--interface", "own/127.0.0.1", "--interface",
                         f"moves/{host}", "--records", str(self.records),
-                        *options)
+                        *options, **more)
         self.control = Control(self.path)
 
     def start(self, **params):
@@ -55,10 +54,11 @@ class Node:
         assert "result" in reply, reply
         return reply["result"]
 
-    def one(self, ssrc):
+    def one(self, ssrc, port="own"):
         """PCMU to AMR 12.2, at an address that moves; its phone."""
-        phone = Phone(ssrc)
-        call = self.start(port="own", interface="moves", **{
+        phone = Phone(ssrc, host=self.phones)
+        named = {"interface": "moves"} if port == "own" else {"ssrc": ssrc}
+        call = self.start(port=port, **named, **{
             "in": {"codec": "pcmu"},
             "out": {"codec": "amr", "mode": "12.2", "address": phone.at}})
         phone.to = address(call["rtp"]["address"])
@@ -67,7 +67,8 @@ class Node:
 
     def two(self, ssrc, codec):
         """PCMU to @codec and back; the phones."""
-        phones = Phone(ssrc), Phone(ssrc + 1, 8 if codec == "pcma" else 0)
+        phones = (Phone(ssrc, host=self.phones),
+                  Phone(ssrc + 1, 8 if codec == "pcma" else 0, self.phones))
         call = self.start(label=f"call {ssrc}",
                           a={"codec": "pcmu", "interface": "moves"},
                           b={"codec": codec, "interface": "moves"})
@@ -129,8 +130,8 @@ def until_free(phones):
 
 @pytest.fixture
 def node(daemon, tmp_path):
-    return lambda name, url, host, *options: Node(daemon, tmp_path, name, url,
-                                                  host, *options)
+    return lambda name, url, host, *options, **more: Node(
+        daemon, tmp_path, name, url, host, *options, **more)
 
 
 def test_the_calls_of_a_machine_that_died_go_on_at_another(store, node):
@@ -157,10 +158,281 @@ def test_the_calls_of_a_machine_that_died_go_on_at_another(store, node):
     print("frames lost of each call:", sorted(lost))
     # they are b's now, also in the store
     b.until(lambda s: s["calls"] == len(calls) + 1)
-    assert redis.calls("b") == len(calls) + 1
-    assert redis.calls("a") == 0
+    assert len(redis.calls("b")) == len(calls) + 1
+    assert redis.calls("a") == []
     for call in calls:
         b.control.ask("call.stop", {"call": call})
     assert {r["reason"] for r in b.ended(len(calls))} == {"stopped"}
     b.until(lambda s: s["calls"] == 1)
     assert b.replica()["calls_taken"] == len(calls)
+
+
+@pytest.fixture
+def machines():
+    """Two, and why there are none."""
+    if why := why_not():
+        pytest.skip(f"no machines here: {why}")
+    two = Machine(2), Machine(3)
+    yield two
+    for machine in two:
+        machine.off()
+
+
+def test_an_address_moves_to_another_machine(store, node, machines):
+    """Also calls at the shared port. What keepalived would call, as
+    docs/operate.md has it, calls codec-ctl."""
+    host, (first, second) = f"{NET}.100", machines
+    redis = store("--protected-mode", "no", host=f"{NET}.1")
+    options = ["--rtp", f"{host}:40000", "--rtp-ports", "30000-30999"]
+    first.have(host)
+    a = node("a", redis.url("a"), host, *options, launcher=first.launcher)
+    b = node("b", redis.url("b"), host, *options, "--standby-of", "a",
+             launcher=second.launcher)
+    a.phones = b.phones = f"{NET}.1"
+    phones = a.many() + [a.one(5000 + i, "shared") for i in range(3)]
+    calls = a.listed()
+    load = Load(phones)
+    try:
+        load.all_heard(50)
+        a.until(lambda s: s["calls"] == len(calls))
+        first.cut()
+        gone = time.monotonic()
+        second.have(host)
+        second.run("sh", "-c", f"until {b.d.programs}/codec-ctl --to "
+                   f"unix:{b.path} takeover a; do sleep 0.2; done")
+        load.all_heard(50)
+    finally:
+        load.stop()
+    assert sorted(b.listed()) == sorted(calls)
+    back = [min(t for t, *_ in p.heard if t > gone + 0.02) - gone
+            for p in phones]
+    lost = [p.assert_goes_on() for p in phones]
+    print(f"media back after {max(back) * 1000:.0f} ms at most, frames lost "
+          f"of each call: {sorted(lost)}")
+    # a is there, and cut off: it says so, and has nothing to write
+    a.until(lambda s: not s["up"])
+    a.die()
+    for call in calls:
+        b.control.ask("call.stop", {"call": call})
+    assert {r["reason"] for r in b.ended(len(calls))} == {"stopped"}
+
+
+def ctl(node, *words, code=0):
+    done = subprocess.run([node.d.programs / "codec-ctl", "--to",
+                           f"unix:{node.path}", "--json", *words],
+                          capture_output=True, text=True, timeout=PATIENCE)
+    assert done.returncode == code, done.stderr + done.stdout
+    return done.stderr if code else json.loads(done.stdout)
+
+
+def test_a_call_moves_to_another_node(store, node):
+    redis, host = store(), own_host()
+    a = node("a", redis.url("a"), host)
+    b = node("b", redis.url("b"), host)
+    phones = a.two(1000, "pcma")
+    one = a.one(2000)
+    load = Load([*phones, one])
+    try:
+        load.all_heard(25)
+        moved = ctl(a, "call", "move", str(phones[0].call), f"unix:{b.path}")
+        # as proxies do it that re-invite
+        for phone, party in zip(phones, "ab"):
+            phone.to = address(moved[party]["rtp"])
+        there = ctl(a, "call", "move", str(one.call), f"unix:{b.path}")
+        one.to = address(there["streams"][0]["rtp"])
+        load.all_heard(25)
+        assert "there is no call 7" in ctl(a, "call", "move", "7",
+                                           f"unix:{b.path}", code=1)
+        ctl(b, "drain", "1h")
+        third = a.one(3000)
+        assert "draining" in ctl(a, "call", "move", str(third.call),
+                                 f"unix:{b.path}", code=1)
+    finally:
+        load.stop()
+    assert a.listed() == [third.call]
+    assert b.listed() == [moved["call"], there["call"]]
+    for phone in [*phones, one]:
+        phone.assert_goes_on()
+    assert {r["reason"] for r in a.ended(2)} == {"moved"}
+
+
+def assert_calls_go_on(a):
+    """Calls begin, are heard, and end, while the store does what it does."""
+    phones = [*a.two(7000, "pcmu"), *a.two(7100, "pcma")]
+    load = Load(phones)
+    try:
+        load.all_heard(25)
+    finally:
+        load.stop()
+    for phone in phones:
+        phone.assert_goes_on()
+    for call in {p.call for p in phones}:
+        assert "result" in a.control.ask("call.stop", {"call": call})
+
+
+def test_a_store_that_was_away_has_all_calls_again(store, node):
+    redis = store()
+    a = node("a", redis.url("a"), own_host())
+    first = a.start(a={"codec": "pcmu"}, b={"codec": "pcma"})["call"]
+    a.until(lambda s: s["calls"] == 1)
+    redis.stop()
+    a.until(lambda s: not s["up"])
+    assert_calls_go_on(a)
+    a.control.ask("call.stop", {"call": first})
+    second = a.start(a={"codec": "pcmu"}, b={"codec": "pcma"})["call"]
+    a.d.logged("replica-down")
+    redis.start()
+    a.until(lambda s: s["up"] and s["calls"] == 1)
+    text, = redis.calls("a")
+    assert json.loads(text)["call"] == second
+    assert a.d.logged("replica-up").count("replica-down") <= 2
+
+
+def test_what_another_run_has_left_is_deleted(store, node):
+    """Unless another node has taken it, and may be reading it."""
+    redis = store()
+    for name, run in ("a", "0123"), ("b", "4567"):
+        redis.ask("SET", f"codec-runner:{name}:run", run)
+        redis.ask("HSET", f"codec-runner:{name}:{run}:calls", "77", "over")
+        redis.ask("HSET", f"codec-runner:{name}:{run}:records", "77", "over")
+    redis.ask("SET", "codec-runner:b:4567:taken-by", "c")
+    for name in "a", "b":
+        n = node(name, redis.url(name), own_host())
+        n.until(lambda s: s["up"])
+    assert redis.ask("KEYS", "*:0123:*") == []
+    assert len(redis.ask("KEYS", "*:4567:*")) == 3
+
+
+class Mad(threading.Thread):
+    """A server that is no store: it answers what it was made with, and then
+    listens, or closes."""
+
+    def __init__(self, answer, closes=False):
+        super().__init__(daemon=True)
+        self.answer, self.closes = answer, closes
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        self.start()
+
+    def run(self):
+        while True:
+            s, _ = self.listener.accept()
+            threading.Thread(target=self._serve, args=(s,), daemon=True).start()
+
+    def _serve(self, s):
+        with s, contextlib.suppress(OSError):
+            while s.recv(65536):
+                if self.answer:
+                    s.sendall(self.answer)
+                if self.closes:
+                    return
+
+
+@pytest.mark.parametrize("answer, closes, why", [
+    (b"", False, "no answer in time"),
+    (b"", True, "Server closed"),
+    (b"HTTP/1.1 400 Bad Request\r\n\r\n", False, "Protocol error"),
+    (b"+OK\r\n:7\r\n", False, "nonsense"),
+    (b"*2\r\n$1\r\n1\r\n$1\r\n2\r\n" * 3, False, "nonsense"),
+    (b"+OK\r\n*2\r\n$1\r\n1\r\n$1\r\n2\r\n*1\r\n$3\r\n99999\r\n", False, ""),
+    (b"+OK\r\n" + b"$100000000\r\n" + bytes(1 << 20), False, ""),
+    (b"*2147483647\r\n", False, ""),
+    (b"-LOADING the dataset\r\n", False, "the store says: LOADING"),
+], ids=["silent", "closes", "http", "number", "no-keys", "slot-beyond",
+        "endless", "huge", "loading"])
+def test_a_mad_or_slow_store_delays_nothing(node, answer, closes, why):
+    mad = Mad(answer, closes)
+    a = node("a", f"redis://127.0.0.1:{mad.port}", own_host())
+    assert_calls_go_on(a)
+    a.until(lambda s: s["failures"] >= 2)
+    assert why in a.replica()["why"]
+    start = time.monotonic()
+    assert a.d.stop() == 0
+    assert time.monotonic() - start < PATIENCE / 4
+
+
+def test_a_password_lets_in(store, node):
+    redis = store("--requirepass", "s@cret")
+    a = node("a", redis.url("a", ":wrong@"), own_host())
+    b = node("b", redis.url("b", ":s%40cret@"), own_host())
+    b.until(lambda s: s["up"])
+    a.until(lambda s: s["failures"])
+    assert "WRONGPASS" in a.replica()["why"]
+    assert "wrong" not in a.d.logged("replica-down").split("replica-down")[1]
+    assert_calls_go_on(a)
+
+
+def test_a_full_store_delays_nothing(store, node):
+    redis = store("--maxmemory", "1", "--maxmemory-policy", "noeviction")
+    a = node("a", redis.url("a"), own_host())
+    assert_calls_go_on(a)
+    a.until(lambda s: s["failures"])
+    assert "OOM" in a.replica()["why"] or "EXECABORT" in a.replica()["why"]
+    redis.ask("CONFIG", "SET", "maxmemory", "0")
+    a.until(lambda s: s["up"])
+
+
+def test_a_node_whose_calls_were_taken_writes_no_more_of_them(store, node):
+    redis, host = store(), own_host()
+    a = node("a", redis.url("a"), host)
+    b = node("b", redis.url("b"), host, "--standby-of", "a")
+    phone = a.one(1000)
+    a.until(lambda s: s["calls"] == 1)
+    # a is there all the same, and has the port
+    taken = b.control.ask("takeover", {})["result"]
+    assert taken == {"node": "a", "calls": 0, "dropped": 1, "alive": True}
+    b.d.logged("call-not-taken", "in use")
+    assert b.replica()["calls_dropped"] == 1
+    a.d.logged("replica-taken by=\"b\" calls=1")
+    a.until(lambda s: s["taken"] == 1 and s["calls"] == 0)
+    # later calls are copied, of which another node may take care again
+    later = a.one(1001)
+    a.until(lambda s: s["calls"] == 1)
+    assert [json.loads(text)["call"] for text in redis.calls("a")] == [
+        later.call]
+    a.control.ask("call.stop", {"call": phone.call})
+    a.until(lambda s: s["taken"] == 0)
+    assert_calls_go_on(a)
+    a.die()
+    until_free([later])
+    b.until(lambda s: s["silent"])
+    assert b.control.ask("takeover", {})["result"] == {
+        "node": "a", "calls": 1, "dropped": 0, "alive": False}
+    # its next run is another one
+    a = node("a", redis.url("a"), host)
+    b.until(lambda s: not s["silent"])
+    third = a.one(1002)
+    a.until(lambda s: s["calls"] == 1)
+    assert third.call != later.call and b.listed() == [later.call]
+
+
+def test_what_cannot_be_taken_is_said(store, node):
+    redis, host = store(), own_host()
+    b = node("b", redis.url("b"), host, "--standby-of", "a")
+    c = node("c", redis.url("c"), host)
+    b.until(lambda s: s["up"])
+
+    def refused(n, **params):
+        return n.control.ask("takeover", params)["error"]["message"]
+
+    assert "knows nothing of a node a" in refused(b)
+    assert "is --standby-of a" in refused(b, node="x")
+    assert "--standby-of" in refused(c)
+    # a call whose state is damaged is dropped alone
+    redis.ask("SET", "codec-runner:a:run", "0123")
+    own = b.start(a={"codec": "pcmu"}, b={"codec": "pcma"})["call"]
+    b.until(lambda s: s["calls"] == 1)
+    text, = redis.calls("b")
+    for slot, is_ in enumerate(["mad", "{}", text, text.replace(
+            f'"call":{own}', '"call":5').replace(f'"endpoint":{own}',
+                                                 '"endpoint":5')]):
+        redis.ask("HSET", redis.key("a", "calls"), str(slot), is_)
+    redis.ask("HSET", redis.key("a", "records"), "3", "mad")
+    taken = b.control.ask("takeover", {})["result"]
+    assert taken["calls"] == 0 and taken["dropped"] == 4
+    log = b.d.logged(f"its id {own} is in use here")
+    assert log.count("call-not-taken") == 4
+    assert b.listed() == [own]
+    redis.stop()
+    b.until(lambda s: not s["up"])
+    assert "" != refused(b)

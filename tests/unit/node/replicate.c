@@ -208,6 +208,27 @@ static void what_the_store_has_too_much_is_deleted(void **state)
 	assert_int_equal(next_batch(), 0);
 }
 
+/* Until they have ended: what comes after them is ours. */
+static void nothing_is_sent_of_calls_that_were_taken(void **state)
+{
+	(void)state;
+	(void)state_put_text(my.slot[0], "zero", 4);
+	(void)state_put_text(my.slot[1], "one", 3);
+	assert_int_equal(next_batch(), 2);
+	replica_books_taken(my.b, my.m);
+	assert_int_equal(my.b->ntaken, 2);
+	(void)state_put_text(my.slot[0], "ZERO", 4);
+	assert_int_equal(next_batch(), 0);
+	(void)state_put_text(my.slot[2], "two", 3);
+	assert_int_equal(next_batch(), 1);
+	state_slot_end(my.slot[1]);
+	assert_int_equal(next_batch(), 0);
+	assert_int_equal(my.b->ntaken, 1);
+	(void)state_put_text(my.slot[1], "ONE", 3);
+	assert_int_equal(next_batch(), 1);
+	assert_int_equal(my.b->calls, 2);
+}
+
 static void many_changes_take_several_batches(void **state)
 {
 	unsigned sent = 0, batches = 1;
@@ -239,6 +260,7 @@ int main(void)
 		WITH_MEMORY(another_call_in_a_slot_is_a_change),
 		WITH_MEMORY(what_was_not_taken_is_sent_again),
 		WITH_MEMORY(what_the_store_has_too_much_is_deleted),
+		WITH_MEMORY(nothing_is_sent_of_calls_that_were_taken),
 		WITH_MEMORY(many_changes_take_several_batches),
 	};
 
