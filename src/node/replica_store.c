@@ -20,8 +20,9 @@
 
 #include "base/clock.h"
 
-/* No answer is longer: HMGET of some texts. */
+/* No answer is longer: HMGET of some texts; HKEYS. */
 #define ANSWER_MAX (4u << 20)
+enum { ELEMENTS_MAX = 1 << 16 };
 /* So late it sees that it is to stop. */
 enum { POLL_MS = 20 };
 /* Where the system has the certificates of those that it trusts. */
@@ -186,6 +187,8 @@ int replica_url_parse(struct replica_url *out, const char *text,
 struct replica_store {
 	redisContext *c;
 	const atomic_bool *stop;
+	redisReplyObjectFunctions fn;
+	const redisReplyObjectFunctions *all; /* the library's */
 #ifdef HAVE_HIREDIS_SSL
 	redisSSLContext *ssl;
 #endif
@@ -272,6 +275,21 @@ static int log_in(struct replica_store *s, const struct replica_url *at,
 		   : replica_store_reply(s, REDIS_REPLY_STATUS, limit, NULL, e);
 }
 
+#if HIREDIS_MAJOR < 1
+typedef int elements_count;
+#else
+typedef size_t elements_count;
+#endif
+
+/* An array is allocated when its length is read, whatever that is. NULL: "out
+ * of memory". */
+static void *bounded_array(const redisReadTask *task, elements_count n)
+{
+	const struct replica_store *s = task->privdata;
+
+	return n > ELEMENTS_MAX ? NULL : s->all->createArray(task, n);
+}
+
 int replica_store_open(struct replica_store **out, const struct replica_url *at,
 		       cr_ns limit, const atomic_bool *stop, struct cr_err *e)
 {
@@ -283,8 +301,14 @@ int replica_store_open(struct replica_store **out, const struct replica_url *at,
 	s->stop = stop;
 	s->c = redisConnectNonBlock(at->host, (int)at->port);
 	err = !s->c || s->c->err ? fail_store(s, e) : 0;
-	if (!err)
+	if (!err) {
+		s->all = s->c->reader->fn;
+		s->fn = *s->all;
+		s->fn.createArray = bounded_array;
+		s->c->reader->fn = &s->fn;
+		s->c->reader->privdata = s;
 		err = wait_connected(s, clock_now() + limit, e);
+	}
 	if (!err)
 		err = begin_tls(s, at, e);
 	if (!err)
