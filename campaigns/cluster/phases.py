@@ -38,7 +38,7 @@ class Run:
         self.most = math.ceil(args.calls / args.nodes) + 1
         for n in range(1, args.nodes + 1):
             # a conversation is two calls of a node
-            self._node(n, ["--max-calls", str(2 * self.most)] if n == 1 else [])
+            self._node(n, ["--max-calls", str(self.most)] if n == 1 else [])
         self.set = Set(self.out, self.args.config, self.nodes)
 
     def _node(self, n, options=()):

@@ -295,7 +295,7 @@ int ng_stream_weigh(struct ng_service *sv, const struct ng_stream *s,
 	if (err)
 		return err;
 	promised->ppm += ppm;
-	promised->streams += c ? 0 : 2;
+	promised->calls += c ? 0 : 1;
 	return 0;
 }
 

@@ -536,7 +536,7 @@ static int guess(struct ng_exchange *x, unsigned i, struct endpoint_spec to[2],
 void ng_release(struct ng_service *sv, struct ng_stream *s)
 {
 	sv->promised.ppm -= s->promised.ppm;
-	sv->promised.streams -= s->promised.streams;
+	sv->promised.calls -= s->promised.calls;
 	s->promised = (struct node_call_promise){ 0 };
 }
 
@@ -558,7 +558,7 @@ static int weigh_line(struct ng_exchange *x, unsigned i,
 		return err;
 	x->line[i].needs = (struct node_call_promise){
 		.ppm = promised->ppm - before.ppm,
-		.streams = promised->streams - before.streams,
+		.calls = promised->calls - before.calls,
 	};
 	x->line[i].early = early_specs(x, i);
 	if (x->line[i].early &&
@@ -574,7 +574,7 @@ static int weigh_offer(struct ng_exchange *x, struct cr_err *e)
 
 	for (unsigned i = 0; i < SDP_LINES_MAX; i++) {
 		others.ppm -= x->d->stream[i].promised.ppm;
-		others.streams -= x->d->stream[i].promised.streams;
+		others.calls -= x->d->stream[i].promised.calls;
 	}
 	for (unsigned i = 0; i < SDP_LINES_MAX && !err; i++)
 		if (x->carried[i])
@@ -637,7 +637,7 @@ static void commit_offer(struct ng_exchange *x)
 			continue;
 		d->stream[i].promised = x->line[i].needs;
 		sv->promised.ppm += x->line[i].needs.ppm;
-		sv->promised.streams += x->line[i].needs.streams;
+		sv->promised.calls += x->line[i].needs.calls;
 	}
 	for (unsigned i = 0; i < n; i++)
 		begin_early(x, i);

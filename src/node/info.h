@@ -187,7 +187,7 @@ struct node_receiver_info {
 #undef NODE_COUNT
 	const char *io; /**< "uring" or "epoll" */
 	cr_ns cpu;
-	unsigned calls; /**< that are with it */
+	unsigned streams; /**< that are with it */
 };
 
 /** Sums of RTCP of all endpoints, past ones included. */
@@ -248,7 +248,7 @@ struct node_stats {
 	char scheduler[NODE_SPEC_MAX]; /**< "rr,quantum=2ms" */
 	struct node_faults faults;
 	struct node_watch_info watchdog;
-	unsigned calls, relays; /**< relays: of the calls */
+	unsigned calls, streams, relays; /**< relays: of the streams */
 	uint64_t calls_started, calls_refused;
 	unsigned queued;		   /**< tasks that the scheduler has */
 	double load, measured_load, bound; /**< 1: one CPU */

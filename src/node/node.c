@@ -212,7 +212,7 @@ const struct node_task_kind node_stream_kind = {
  * with @e. */
 static int node_plan_engine(struct node *n, struct cr_err *e)
 {
-	unsigned most = n->cfg.max_calls + n->cfg.convert.running;
+	unsigned most = 2 * n->cfg.max_calls + n->cfg.convert.running;
 	const struct live_driver *driver;
 	struct scheduler s;
 	int err = scheduler_find(n->cfg.scheduler, &s, e);
@@ -701,7 +701,7 @@ static int open_node_parts(struct node *n, struct cr_err *warn,
 		err = node_open_interfaces(n, e);
 	if (err)
 		return err;
-	n->table = stream_table_new(n->cfg.max_calls);
+	n->table = stream_table_new(2 * n->cfg.max_calls);
 	n->costs = costs_new();
 	if (!n->table || !n->costs)
 		return cr_fail(e, -ENOMEM, "out of memory for the node");
@@ -759,7 +759,7 @@ void node_end_calls(struct node *n)
 		node_call_stop(c, NODE_END_DRAINED, NULL);
 	node_watch_end(n);
 	converter_end(n->converter);
-	while (n->nstreams > n->nhung)
+	while (n->ncalls)
 		(void)event_base_loop(n->cfg.base, EVLOOP_ONCE);
 }
 
@@ -826,6 +826,11 @@ int node_close(struct node *n)
 	live_close(n->live);
 	close_parts(n);
 	return 0;
+}
+
+unsigned node_calls(const struct node *n)
+{
+	return n->ncalls;
 }
 
 unsigned node_streams(const struct node *n)

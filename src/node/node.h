@@ -248,6 +248,7 @@ bool node_interface(const struct node *n, unsigned i,
 		    struct node_interface_info *out);
 
 /** How many there are: ending ones count, hung ones do not. */
+unsigned node_calls(const struct node *n);
 unsigned node_streams(const struct node *n);
 
 /** Submit a conversion; its id is from the calls' numbers. As

@@ -463,10 +463,9 @@ static int note_lacking(int err, const struct node_call_streams *s,
 static void undo_start(struct node_call *c)
 {
 	for (unsigned i = 0; i < 2; i++)
-		if (c->stream[i]) {
+		if (c->stream[i])
 			c->stream[i]->untold = true;
-			c->node->calls_started--;
-		}
+	c->node->calls_started--;
 	node_call_stop(c, NODE_END_STOPPED, NULL);
 }
 
@@ -477,7 +476,7 @@ int node_call_begin(struct node *n, struct node_call_streams *s,
 	struct interface *at = NULL;
 	struct node_call *c;
 	int64_t ppm;
-	int err = node_refuse_full(n, s->n, e);
+	int err = node_refuse_full(n, 0, e);
 
 	if (!err && s->n == 1)
 		err = node_stream_refuse_early(n, s->stream, r, &at, e);
@@ -568,7 +567,7 @@ int node_call_weigh(struct node *n, const struct call_spec *spec,
 
 	*ppm = 0;
 	if (!err)
-		err = node_refuse_full(n, promised->streams + 2, e);
+		err = node_refuse_full(n, promised->calls, e);
 	if (!err)
 		err = node_call_load(n, &s, ppm, e);
 	if (err || !*ppm)
@@ -580,17 +579,18 @@ void node_call_set_early(struct node_call *c, bool early)
 {
 	struct node *n = c->node;
 
-	for (unsigned i = 0; i < 2; i++) {
+	if (c->stream[0]->untold == early)
+		return;
+	if (early)
+		n->calls_started--;
+	else
+		n->calls_started++;
+	for (unsigned i = 0; i < c->nstreams; i++) {
 		struct node_stream *st = c->stream[i];
 
-		if (!st || st->untold == early)
-			continue;
 		st->untold = early;
-		if (early) {
-			n->calls_started--;
+		if (early)
 			continue;
-		}
-		n->calls_started++;
 		st->started = clock_now();
 		st->started_utc = clock_read(CLOCK_REALTIME);
 	}
@@ -616,6 +616,7 @@ void node_call_stop(struct node_call *c, enum node_end why,
 		return;
 	node_call_forget(c);
 	c->ending = true;
+	c->node->nending++;
 	c->why = why;
 	if (who) {
 		c->by = who->by;

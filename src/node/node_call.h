@@ -42,7 +42,7 @@ int node_call_start(struct node *n, const struct call_spec *spec,
 
 /** What is kept free for calls that are being set up. */
 struct node_call_promise {
-	unsigned streams;
+	unsigned calls;
 	int64_t ppm; /**< of a CPU */
 };
 

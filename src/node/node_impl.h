@@ -231,7 +231,8 @@ struct node {
 	struct node_call_tree calls;	 /**< by id, ending ones too */
 	struct node_stream_tree streams; /**< theirs, by id */
 	unsigned nstreams, nhung; /**< of these, a stuck thread has so many */
-	unsigned nending;	  /**< and so many end, and will soon be gone */
+	unsigned ncalls;	  /**< with streams that are not hung */
+	unsigned nending;	  /**< of these, soon gone */
 	unsigned nrelays;	  /**< of these                             */
 	uint32_t last_id;
 	uint32_t gave_back; /**< the call that node_give_back() saw last */
@@ -371,8 +372,9 @@ int node_call_begin(struct node *n, struct node_call_streams *s,
 		    struct cr_err *e);
 /** Sums over all endpoints, into @out. */
 void node_rtcp_stats(const struct node *n, struct node_rtcp_stats *out);
-/** Is there room for @more calls under --max-calls? 0, or -ENOSPC with @e. */
-int node_refuse_full(struct node *n, unsigned more, struct cr_err *e);
+/** Is there room under --max-calls for one more call than the @promised ones?
+ * 0, or -ENOSPC with @e. */
+int node_refuse_full(struct node *n, unsigned promised, struct cr_err *e);
 
 /** Is there no memory beside cfg.memory_reserve? 0; or -ENOSPC with @e. */
 int node_refuse_short(const struct node *n, struct cr_err *e);
@@ -426,7 +428,10 @@ void node_record_ended(struct node_stream *st);
 /** @st has ended: tell the node's user, unless nobody knew of it. */
 static inline void node_notify_ended(struct node *n, struct node_stream *st)
 {
-	st->call->live--;
+	if (!--st->call->live) {
+		n->ncalls--;
+		n->nending--;
+	}
 	if (st->untold)
 		return;
 	node_record_ended(st);

@@ -275,7 +275,7 @@ static void receiver_info(const struct node *n, unsigned i,
 #undef COPY
 	out->io = udp_io_names[rx_io(rx)];
 	out->cpu = rx_cpu(rx);
-	out->calls = receivers_calls(n->receivers, i);
+	out->streams = receivers_calls(n->receivers, i);
 }
 
 /* Each, and their sums. */
@@ -335,7 +335,8 @@ void node_stats(struct node *n, struct node_stats *out)
 	*out = (struct node_stats){
 		.uptime = clock_now() - n->started,
 		.started_utc = n->started_utc,
-		.calls = node_streams(n),
+		.calls = node_calls(n),
+		.streams = node_streams(n),
 		.relays = n->nrelays,
 		.calls_started = n->calls_started,
 		.calls_refused = n->calls_refused,
@@ -383,7 +384,7 @@ void node_capacity(struct node *n, struct node_capacity *out)
 		.bound = (double)load.bound_ppm / 1e6,
 		.used = (double)used / 1e6,
 		.free = free_ppm > 0 ? (double)free_ppm / 1e6 : 0,
-		.calls = n->nstreams,
+		.calls = node_calls(n),
 		.max_calls = n->cfg.max_calls,
 		.admission = n->cfg.admission,
 	};

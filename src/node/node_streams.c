@@ -193,11 +193,13 @@ static struct node_stream *node_stream_new(struct node_call *of)
 static void node_stream_enter(struct node *n, struct node_stream *st)
 {
 	st->call->stream[st->number] = st;
-	st->call->live++;
+	if (!st->call->live++) {
+		n->ncalls++;
+		n->calls_started++;
+	}
 	RB_INSERT(node_stream_tree, &n->streams, st);
 	n->nstreams++;
 	n->nrelays += node_stream_relays(st);
-	n->calls_started++;
 }
 
 /* Ending ones, too. */
@@ -294,7 +296,6 @@ void node_stream_end(struct node_stream *st)
 {
 	struct transcoder *c = node_stream_transcoder(st);
 
-	st->node->nending++;
 	if (!node_stream_in_endpoint(st))
 		receivers_del(st->node->receivers, c);
 	if (st->cost)
@@ -381,7 +382,6 @@ static void finish_gone(struct node *n, struct node_stream *st)
 		costs_release(n->costs, st->cost);
 	RB_REMOVE(node_stream_tree, &n->streams, st);
 	n->nstreams--;
-	n->nending -= !st->hung;
 	n->nrelays -= node_stream_relays(st);
 	stream_free(s);
 	free(st->codecs);
@@ -585,13 +585,13 @@ int node_refuse_short(const struct node *n, struct cr_err *e)
 	return cr_fail(e, -ENOSPC, "no-capacity: %s", why.text);
 }
 
-int node_refuse_full(struct node *n, unsigned more, struct cr_err *e)
+int node_refuse_full(struct node *n, unsigned promised, struct cr_err *e)
 {
 	if (node_refuse_short(n, e)) {
 		n->calls_refused++;
 		return -ENOSPC;
 	}
-	if (n->nstreams - n->nending + more <= n->cfg.max_calls)
+	if (n->ncalls - n->nending + promised < n->cfg.max_calls)
 		return 0;
 	n->calls_refused++;
 	return cr_fail(e, -ENOSPC,

@@ -121,7 +121,6 @@ void node_hung(void *arg, struct live_task *task)
 	st->hung = true;
 	n->nhung++;
 	node_call_stop(st->call, NODE_END_HUNG, NULL);
-	n->nending--; /* nobody knows when it is gone */
 	/* it may have been ending already */
 	st->call->why = NODE_END_HUNG;
 	st->call->by = NODE_BY_NODE;

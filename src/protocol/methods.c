@@ -578,7 +578,7 @@ json_t *method_drain(void *arg, struct rpc_peer *peer, const json_t *params,
 		return NULL;
 	service_drain(sv, ask.limit < 0 ? sv->cfg.drain_limit : ask.limit,
 		      false);
-	result.calls = node_streams(sv->node);
+	result.calls = node_calls(sv->node);
 	return field_write(drain_result_fields, &result);
 }
 
@@ -586,7 +586,7 @@ json_t *method_drain_cancel(void *arg, struct rpc_peer *peer,
 			    const json_t *params, struct rpc_error *err)
 {
 	struct service *sv = arg;
-	const struct drain_result result = { .calls = node_streams(sv->node) };
+	const struct drain_result result = { .calls = node_calls(sv->node) };
 
 	(void)peer;
 	if (!request_is_empty(params, err))

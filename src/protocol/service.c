@@ -319,7 +319,7 @@ bool session_resume(struct session *to, const char *id)
 
 static void check_drained(struct service *sv)
 {
-	if (!sv->draining || sv->drained || node_streams(sv->node) ||
+	if (!sv->draining || sv->drained || node_calls(sv->node) ||
 	    converter_active(node_converter(sv->node)) ||
 	    (sv->cfg.pending && sv->cfg.pending(sv->cfg.arg)))
 		return;
@@ -375,7 +375,7 @@ static void on_limit(evutil_socket_t fd, short what, void *arg)
 	if (sv->drained)
 		return;
 	log_event(LOG_WARN, "drain-limit",
-		  LOG_INT("calls", node_streams(sv->node)));
+		  LOG_INT("calls", node_calls(sv->node)));
 	sv->drained = true;
 	sv->cfg.drained(sv->cfg.arg);
 }
@@ -389,7 +389,7 @@ void service_drain(struct service *sv, cr_ns limit, bool final)
 	if (sv->draining && end >= sv->drain_end)
 		return;
 	sv->drain_end = end;
-	log_event(LOG_INFO, "drain", LOG_INT("calls", node_streams(sv->node)),
+	log_event(LOG_INFO, "drain", LOG_INT("calls", node_calls(sv->node)),
 		  LOG_INT("limit_ms", limit / CR_MS));
 	sv->draining = true;
 	(void)evtimer_add(sv->limit, &t);
@@ -407,7 +407,7 @@ int service_drain_cancel(struct service *sv, struct cr_err *e)
 	sv->draining = false;
 	(void)evtimer_del(sv->limit);
 	log_event(LOG_INFO, "drain-cancelled",
-		  LOG_INT("calls", node_streams(sv->node)));
+		  LOG_INT("calls", node_calls(sv->node)));
 	return 0;
 }
 

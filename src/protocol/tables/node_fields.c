@@ -510,8 +510,8 @@ static const struct field_metric packet_metrics[PACKET_NCOUNTERS] = {
 	  .metric = &packet_metrics[PACKET_COUNTER_##n] },
 
 const struct field receiver_info_fields[] = {
-	{ ROW_INT(receiver_info, "calls", calls),
-	  .help = "number of calls that are with the receiver" },
+	{ ROW_INT(receiver_info, "streams", streams),
+	  .help = "number of streams that are with the receiver" },
 	PACKET_COUNTERS(RECEIVED){ ROW_TEXT(receiver_info, "io", io),
 				   .help = "how the receiver receives: uring "
 					   "or epoll" },
@@ -716,10 +716,12 @@ const struct field node_stats_fields[] = {
 	  .help = "the scheduler in use, with its options",
 	  .metric = &info_metric },
 	{ ROW_INT(node_stats, "calls", calls), .label = "CALLS",
-	  GAUGE("calls",
-		"Streams that are up: a call of two parties has two") },
+	  GAUGE("calls", "Calls that are up") },
+	{ ROW_INT(node_stats, "streams", streams),
+	  GAUGE("streams", "Streams of these: a call of two parties has two") },
 	{ ROW_INT(node_stats, "relays", relays),
-	  GAUGE("relays", "Calls of these that are relayed without a codec") },
+	  GAUGE("relays",
+		"Streams of these that are relayed without a codec") },
 	{ ROW_INT(node_stats, "calls_started", calls_started),
 	  COUNTER("calls_started_total", "Calls that were started") },
 	{ ROW_INT(node_stats, "calls_refused", calls_refused),

@@ -239,7 +239,7 @@ def test_relays_are_accounted_for_as_well(daemon, campaign, relay):
 
 
 def test_refused_conversations_are_counted(daemon, campaign):
-    r = daemon("--max-calls", "2", *PATIENT).feed(
+    r = daemon("--max-calls", "1", *PATIENT).feed(
         campaign(phones(["plain", "fast"])))
     assert r["total"]["admitted"] == r["total"]["refused"] == 2
     assert len(r["conversations"]) == 1

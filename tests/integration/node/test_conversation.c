@@ -67,25 +67,28 @@ static void assert_refused_without_trace(struct node_fixture *r)
 	assert_int_equal(stats.calls_refused, 1);
 	assert_int_equal(r->ended, 0);
 	for (unsigned i = 0; i < stats.nreceivers; i++)
-		assert_int_equal(stats.receivers[i].calls, 0);
+		assert_int_equal(stats.receivers[i].streams, 0);
 	assert_int_equal(stats.interfaces[0].used, 0);
 }
 
-static void one_place_is_not_enough(void **state)
+/* Not two. */
+static void a_call_of_two_streams_takes_one_place(void **state)
 {
 	const struct fixture_options o = { .workers = 1 };
-	struct node_call *c;
+	struct node_call *c, *second;
 	struct cr_err e = { "" };
 	struct node_fixture r;
 
 	fixture_open(&r, &o);
-	r.node->cfg.max_calls = 1;
+	r.node->cfg.max_calls = 0;
 	assert_int_equal(start(&r, 100, &c, &e), -ENOSPC);
 	assert_non_null(strstr(e.text, "--max-calls"));
 	assert_refused_without_trace(&r);
-	r.node->cfg.max_calls = 2;
+	r.node->cfg.max_calls = 1;
 	assert_int_equal(start(&r, 100, &c, &e), 0);
+	assert_int_equal(node_calls(r.node), 1);
 	assert_int_equal(node_streams(r.node), 2);
+	assert_int_equal(start(&r, 100, &second, &e), -ENOSPC);
 	node_call_stop(c, NODE_END_STOPPED, NULL);
 	assert_true(fixture_wait(&r, has_no_calls, &r));
 	assert_int_equal(r.ended, 2);
@@ -265,7 +268,7 @@ static void what_no_call_has_counted_is_in_the_sums(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(one_place_is_not_enough),
+		cmocka_unit_test(a_call_of_two_streams_takes_one_place),
 		cmocka_unit_test(half_a_conversation_is_none),
 		cmocka_unit_test(a_stream_that_hangs_ends_both),
 		cmocka_unit_test(packets_at_the_end_count_once),

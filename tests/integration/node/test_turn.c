@@ -56,7 +56,7 @@ static void a_conversation_changes_shape(void **state)
 		turning_say_both(&t, 5);
 		node_stats(t.rig.node, &stats);
 		assert_int_equal(stats.relays, 2);
-		assert_int_equal(stats.calls, 2);
+		assert_int_equal(stats.calls, 1);
 		node_stream_info(node_call_stream(t.c, 0), &info);
 		assert_true(info.relay);
 		assert_int_equal(info.id, id);

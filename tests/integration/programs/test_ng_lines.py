@@ -99,7 +99,7 @@ def test_an_answer_is_taken_for_all_lines_or_none(daemon):
     """There is room for one line of two: neither begins. What was begun for
     the offer has been stopped."""
     d = started(daemon, "auto", "--drain-timeout", "0s", "--ng",
-                "127.0.0.1:0", "--max-calls", "4")
+                "127.0.0.1:0", "--max-calls", "2")
     call = TwoLines(System(d.ready["ng"]))
     call.offer("8 PCMA/8000", "0 PCMU/8000")
     for early in d.ctl("call", "list")["calls"]:

@@ -15,7 +15,7 @@ from test_senders import started
 def test_a_branch_for_which_there_is_no_room_takes_nothing(daemon):
     """Another one talks, and goes on."""
     d = started(daemon, "auto", "--drain-timeout", "0s", "--ng",
-                "127.0.0.1:0", "--max-calls", "4")
+                "127.0.0.1:0", "--max-calls", "2")
     call = Call(System(d.ready["ng"]))
     told = []
     for branch in ("one", "two"):
@@ -34,7 +34,7 @@ def test_a_branch_for_which_there_is_no_room_takes_nothing(daemon):
     call.b.says(0x55, 3, 8)
     call.a.hears(3)
     d.ctl("call", "stop", str(other["call"]))
-    until(lambda: d.ctl("stats")["calls"], lambda n: n == 2)
+    until(lambda: d.ctl("stats")["calls"], lambda n: n == 1)
     call.proxy.ok("answer", **second, **HERE)
     call.delete()
     all_is_gone(d)
@@ -56,7 +56,7 @@ def test_who_rings_for_long_is_not_silent(daemon):
 def test_load_limit(daemon):
     """What admission says is what the proxy hears, before anybody rings."""
     d = started(daemon, "auto", "--drain-timeout", "0s", "--ng",
-                "127.0.0.1:0", "--max-calls", "4")
+                "127.0.0.1:0", "--max-calls", "2")
     proxy = System(d.ready["ng"])
     calls = [Call(proxy) for _ in range(2)]
     for call in calls:
@@ -151,7 +151,7 @@ def small(daemon, tmp_path):
     (("--ng-lines", "6"), 1, 6),
     (("--ng-host-lines", "6"), 1, 6),
     (("--ng-host-offers", "4"), 1, 4),
-    (("--max-calls", "12"), 1, 6),
+    (("--max-calls", "6"), 1, 6),
 ])
 def test_what_rings_for_long_makes_room(small, option, lines_, kept):
     """The node is full of calls that nobody answers: for a while. What was

@@ -114,7 +114,7 @@ static unsigned parties(void)
 	return n;
 }
 
-static unsigned node_calls(void)
+static unsigned calls_by_list(void)
 {
 	const struct node_call *c = node_call_after(scratch.rig.node, 0);
 	unsigned n = 0;
@@ -130,8 +130,8 @@ static void add_stream(struct sums *to, const struct ng_stream *s)
 		to->node_calls +=
 			!!node_call_find(scratch.rig.node, s->node_call);
 	assert_true(s->promised.ppm >= 0);
-	assert_true(s->offered.list || !s->promised.streams);
-	to->promises += s->promised.streams;
+	assert_true(s->offered.list || !s->promised.calls);
+	to->promises += s->promised.calls;
 	to->ppm += s->promised.ppm;
 }
 
@@ -139,7 +139,7 @@ static void add_dialog(struct sums *to, const struct ng_dialog *d)
 {
 	for (unsigned i = 0; i < SDP_LINES_MAX; i++) {
 		assert_true(i < d->nlines || (!d->stream[i].node_call &&
-					      !d->stream[i].promised.streams));
+					      !d->stream[i].promised.calls));
 		add_stream(to, &d->stream[i]);
 	}
 	assert_int_equal(d->nlines, d->due.lines);
@@ -198,10 +198,10 @@ static void check_books(void)
 		add_call(&s, call);
 	assert_int_equal(sv->calls.n, n);
 	assert_int_equal(parties(), s.endpoints);
-	assert_int_equal(node_calls(), s.node_calls);
+	assert_int_equal(calls_by_list(), s.node_calls);
 	if (s.node_calls > most_conversations)
 		most_conversations = s.node_calls;
-	assert_int_equal(sv->promised.streams, s.promises);
+	assert_int_equal(sv->promised.calls, s.promises);
 	assert_int_equal(sv->promised.ppm, s.ppm);
 	assert_int_equal(sv->shares.lines, s.lines);
 	assert_int_equal(sv->shares.octets, s.octets);
@@ -216,7 +216,7 @@ static void check_empty(void)
 	assert_int_equal(sv->calls.n, 0);
 	assert_true(RB_EMPTY(&sv->shares.tree));
 	assert_int_equal(parties(), 0);
-	assert_int_equal(node_calls(), 0);
+	assert_int_equal(calls_by_list(), 0);
 	check_books();
 	desk_wait_calls(&scratch, 0);
 }
@@ -289,7 +289,7 @@ static void one_step(uint64_t *seed)
 	    0) {
 		assert_string_equal(after, before);
 		assert_string_equal(knows, knew);
-		assert_int_equal(sv->promised.streams, promised.streams);
+		assert_int_equal(sv->promised.calls, promised.calls);
 		assert_int_equal(sv->promised.ppm, promised.ppm);
 		assert_int_equal(sv->shares.lines, shares.lines);
 		assert_int_equal(sv->shares.octets, shares.octets);
