@@ -124,6 +124,7 @@ struct trace {
 
 	/* the control thread's */
 	enum state state;
+	bool touched; /* the rings' pages are there */
 	pthread_t thread;
 
 	/* the control thread's while off, else the drain thread's */
@@ -147,8 +148,6 @@ int trace_resize(struct trace *t, unsigned i, unsigned records)
 	slots = calloc(size, sizeof(*r->slot));
 	if (!slots)
 		return -ENOMEM;
-	/* Touch the pages now: a producer must not fault them in. */
-	memset(slots, 0xff, size * sizeof(*r->slot));
 	free(r->slot);
 	r->slot = slots;
 	r->mask = size - 1;
@@ -351,6 +350,16 @@ static void switch_rings(struct trace *t, bool on)
 		atomic_store_explicit(&t->ring[i].on, on, memory_order_relaxed);
 }
 
+/* A producer must not fault pages in. Not before there is a trace: that would
+ * take memory, and time at the start. */
+static void touch_rings(struct trace *t)
+{
+	for (unsigned i = 0; i < t->nrings && !t->touched; i++)
+		memset(t->ring[i].slot, 0xff,
+		       (t->ring[i].mask + 1) * sizeof(*t->ring[i].slot));
+	t->touched = true;
+}
+
 int trace_start(struct trace *t, const char *path, const char *header,
 		struct cr_err *e)
 {
@@ -370,6 +379,7 @@ int trace_start(struct trace *t, const char *path, const char *header,
 		return rc;
 	rc = trace_file_header(&t->file, header,
 			       clock_read(CLOCK_REALTIME) - clock_now(), e);
+	touch_rings(t);
 	/* forget what a put that met the last stop may have left behind */
 	for (unsigned i = 0; i < t->nrings; i++) {
 		struct trace_ring *r = &t->ring[i];

@@ -155,6 +155,9 @@ static void report_rights(const struct runner_options *o, bool filtered,
 /* The watchdog is fed so often within its time: a busy machine may be late. */
 enum { FEEDS = 3 };
 #define TICK_MIN (10 * CR_MS)
+/* Until what waits for the holder of descriptors is sent again: until then the
+ * calls that have come do not survive. Doubled while it does not read. */
+#define STORE_MIN CR_MS
 /* The time that the end takes beside the drain: traces are written out. */
 #define END_MARGIN (15 * CR_SEC)
 
@@ -229,13 +232,18 @@ static int notify_ready(struct daemon *d)
 static void on_store(evutil_socket_t fd, short what, void *arg)
 {
 	struct daemon *d = arg;
+	struct store_stats was, is;
 	struct timeval after;
+	bool waits;
 
 	(void)fd, (void)what;
-	if (!store_retry(&d->notify)) {
-		d->store_each = TICK_MIN;
+	store_stats(&d->notify, &was);
+	waits = store_retry(&d->notify);
+	store_stats(&d->notify, &is);
+	if (is.waiting < was.waiting) /* it reads */
+		d->store_each = STORE_MIN;
+	if (!waits)
 		return;
-	}
 	after = (struct timeval){ d->store_each / CR_SEC,
 				  d->store_each % CR_SEC / CR_US };
 	(void)evtimer_add(d->store, &after);
@@ -244,7 +252,7 @@ static void on_store(evutil_socket_t fd, short what, void *arg)
 
 static void on_store_waits(void *arg)
 {
-	const struct timeval soon = { 0, TICK_MIN / CR_US };
+	const struct timeval soon = { 0, STORE_MIN / CR_US };
 	struct daemon *d = arg;
 
 	(void)evtimer_add(d->store, &soon);
@@ -257,7 +265,7 @@ static int open_manager(struct daemon *d, struct cr_err *e)
 	if (err)
 		return err;
 	d->store = evtimer_new(d->base, on_store, d);
-	d->store_each = TICK_MIN;
+	d->store_each = STORE_MIN;
 	store_on_wait(&d->notify, on_store_waits, d);
 	return d->store ? 0 : -ENOMEM;
 }
