@@ -204,8 +204,8 @@ void conversion_run(struct conversion *cv, struct pipeline_scratch *s,
 	struct conversion_chunk *c = &cv->chunk[cv->current];
 	const struct pipeline_input in = {
 		.payload = cv->claimed,
-		.bytes = cv->claimed_bytes,
-		.ts = cv->ts,
+		.meta.bytes = cv->claimed_bytes,
+		.meta.rtp_ts = cv->ts,
 	};
 	cr_ns start = clock_now();
 	size_t before = c->out_used;

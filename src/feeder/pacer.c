@@ -164,7 +164,7 @@ static void pace_packet(struct pacer *p, struct feeder_stream *st)
 	struct outgoing *o = &p->out[p->burst.count];
 	uint8_t packet[BURST_BYTES], *payload = packet + RTP_HEADER_BYTES;
 	int fd = st->phone ? st->phone->ports[k->port].fd : st->fd;
-	struct rtp_header h = {
+	struct rtp_packet h = {
 		.pt = st->pt,
 		.marker = k->marker || st->was_silent,
 		.seq = (uint16_t)(st->seq_first + k->seq),

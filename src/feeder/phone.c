@@ -66,7 +66,7 @@ void phone_free(struct phone *p)
 }
 
 /* RFC 3550, 5.1: random first values, here from the seed. */
-struct rtp_header phone_header(const struct phone *p,
+struct rtp_packet phone_header(const struct phone *p,
 			       const struct plan_packet *k)
 {
 	bool goes_on = p->flow->party.ssrc.numbering == NUMBERING_CONTINUE;
@@ -77,7 +77,7 @@ struct rtp_header phone_header(const struct phone *p,
 
 	(void)random_next(&first); /* the SSRC */
 	numbers = random_next(&first);
-	return (struct rtp_header){
+	return (struct rtp_packet){
 		.pt = k->kind == PLAN_SPEECH
 			      ? p->pt
 			      : (uint8_t)(k->kind == PLAN_EVENT

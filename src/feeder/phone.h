@@ -85,7 +85,7 @@ cr_ns phone_moves(const struct campaign_flow *flow,
 		  const struct plan_call *call, unsigned n);
 
 /** The header of @k. */
-struct rtp_header phone_header(const struct phone *p,
+struct rtp_packet phone_header(const struct phone *p,
 			       const struct plan_packet *k);
 
 /** Payload of a digit's or a noise's packet @k into @buf[PHONE_BYTES]; returns

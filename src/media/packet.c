@@ -431,7 +431,8 @@ static void follow_transcoder(const struct stream_packet *p, bool fresh)
 	const struct stream *s = p->stream;
 	const struct transcoder *c = stream_transcoder(s);
 	const cr_ns now = p->in->arrival;
-	const struct pipeline_input in = { .ts = p->rtp.ts, .arrival = now };
+	const struct pipeline_input in = { .meta.rtp_ts = p->rtp.ts,
+					   .meta.arrival = now };
 	uint32_t place = c->ts_out + pipeline_time(c->pipeline, &in);
 	const struct step step = {
 		.rtp_ticks = (int32_t)(place - s->out.ts),

@@ -218,7 +218,7 @@ static void take_output(struct pipeline *p)
  * wants. 0, or a negative enum payload_reason. */
 static int pipeline_ready(struct pipeline *p, const struct pipeline_input *in)
 {
-	struct pipeline_source *s = pipeline_source_at(p, in->codec);
+	struct pipeline_source *s = pipeline_source_at(p, in->meta.codec);
 
 	if (atomic_load_explicit(&p->offered, memory_order_relaxed))
 		take_output(p);
@@ -355,8 +355,9 @@ uint8_t pipeline_cmr(const struct pipeline *p)
 static int open_payload(struct pipeline *p, const struct pipeline_input *in,
 			struct payload_iter *it)
 {
-	const struct pipeline_source *source = pipeline_source_at(p, in->codec);
-	int err = payload_open(&source->side, in->payload, in->bytes, it);
+	const struct pipeline_source *source =
+		pipeline_source_at(p, in->meta.codec);
+	int err = payload_open(&source->side, in->payload, in->meta.bytes, it);
 
 	p->cmr = err ? PAYLOAD_NO_CMR : it->info.cmr;
 	return err ? err : pipeline_ready(p, in);
@@ -420,23 +421,23 @@ static struct pipeline_run pipeline_begin(struct pipeline *p,
 					  const struct pipeline_input *in,
 					  pipeline_emit *emit, void *arg)
 {
-	int32_t step = (int32_t)(in->ts - p->last_ts);
+	int32_t step = (int32_t)(in->meta.rtp_ts - p->last_ts);
 
 	if (__builtin_expect(p->former != NULL, 0))
 		pipeline_flush(p, s, emit, arg);
 	if (p->rebased && !p->again)
-		p->at = after_change(p, in->arrival);
+		p->at = after_change(p, in->meta.arrival);
 	else if (p->started && (p->again || step < 0))
-		p->at = after_restart(p, in->arrival);
+		p->at = after_restart(p, in->meta.arrival);
 	else if (p->started)
 		p->at = after_step(p, step);
 	p->started = p->ran = true;
 	p->rebased = p->again = false;
-	p->last_ts = in->ts;
-	p->heard = in->arrival;
+	p->last_ts = in->meta.rtp_ts;
+	p->heard = in->meta.arrival;
 	if (p->at != wrap_time(p, p->next))
 		p->nleft = 0;
-	if (in->marker)
+	if (in->meta.marker)
 		pipeline_begin_spurt(p);
 	p->next = p->at;
 	return (struct pipeline_run){
@@ -460,9 +461,9 @@ static uint32_t pipeline_run_ts(const struct pipeline_run *r, unsigned samples)
 /* Another sender's time begins with whatever comes first of it. */
 static void restart_time(struct pipeline *p, const struct pipeline_input *in)
 {
-	p->at = p->next = after_restart(p, in->arrival);
-	p->last_ts = in->ts;
-	p->heard = in->arrival;
+	p->at = p->next = after_restart(p, in->meta.arrival);
+	p->last_ts = in->meta.rtp_ts;
+	p->heard = in->meta.arrival;
 	p->again = false;
 	p->nleft = 0;
 }
@@ -472,14 +473,14 @@ uint32_t pipeline_time(struct pipeline *p, const struct pipeline_input *in)
 	int64_t at;
 
 	if (!p->started)
-		pipeline_first_ts(p, in->ts);
+		pipeline_first_ts(p, in->meta.rtp_ts);
 	else if (p->again)
 		restart_time(p, in);
 	if (p->heard == CR_NEVER)
-		p->heard = in->arrival;
-	at = after_step(p, (int32_t)(in->ts - p->last_ts));
+		p->heard = in->meta.arrival;
+	at = after_step(p, (int32_t)(in->meta.rtp_ts - p->last_ts));
 	if (in->apart) {
-		int64_t came = after_restart(p, in->arrival);
+		int64_t came = after_restart(p, in->meta.arrival);
 
 		/* not more than a second before it came */
 		if (at - came > p->in->clock)
@@ -707,9 +708,9 @@ static unsigned recover_lost(struct pipeline_run *r, unsigned n,
 	struct payload_iter it;
 	unsigned recovered;
 
-	if (!next || pipeline_source_at(r->p, next->codec) != r->p->in ||
+	if (!next || pipeline_source_at(r->p, next->meta.codec) != r->p->in ||
 	    !side->codec->recover ||
-	    payload_open(side, next->payload, next->bytes, &it) ||
+	    payload_open(side, next->payload, next->meta.bytes, &it) ||
 	    !payload_next(&it, &s->frame) ||
 	    n > codec_use_samples(side, s->frame.data, s->frame.bytes))
 		return 0;
@@ -754,21 +755,19 @@ static void pipeline_feed_lost(struct pipeline_run *r, unsigned n,
 }
 
 void pipeline_lost(struct pipeline *p, struct pipeline_scratch *s,
-		   const struct pipeline_lost *lost, pipeline_emit *emit,
+		   const struct pipeline_input *lost,
+		   const struct pipeline_input *next, pipeline_emit *emit,
 		   void *arg)
 {
-	const struct pipeline_input in = { .ts = lost->ts,
-					   .codec = lost->codec,
-					   .arrival = lost->arrival };
 	struct pipeline_run r;
 
-	if (pipeline_ready(p, &in))
+	if (pipeline_ready(p, lost))
 		return;
-	r = pipeline_begin(p, s, &in, emit, arg);
+	r = pipeline_begin(p, s, lost, emit, arg);
 	pipeline_feed_lost(&r,
-			   (unsigned)((uint64_t)lost->rtp_ticks * p->in->rate /
-				      p->in->clock),
-			   lost->next);
+			   (unsigned)((uint64_t)lost->meta.rtp_ticks *
+				      p->in->rate / p->in->clock),
+			   next);
 }
 
 unsigned pipeline_packets(const struct pipeline *p, uint32_t rtp_ticks)
@@ -890,28 +889,23 @@ static void feed_silence(struct pipeline_run *r, uint32_t rtp_ticks)
 }
 
 void pipeline_silence(struct pipeline *p, struct pipeline_scratch *s,
-		      const struct pipeline_input *in, uint32_t rtp_ticks,
-		      pipeline_emit *emit, void *arg)
+		      const struct pipeline_input *in, pipeline_emit *emit,
+		      void *arg)
 {
 	struct pipeline_run r;
 
 	if (pipeline_ready(p, in))
 		return;
 	r = pipeline_begin(p, s, in, emit, arg);
-	feed_silence(&r, rtp_ticks);
+	feed_silence(&r, in->meta.rtp_ticks);
 }
 
 int pipeline_noise(struct pipeline *p, struct pipeline_scratch *s,
-		   const struct pipeline_input *noise, uint32_t rtp_ticks,
-		   pipeline_emit *emit, void *arg)
+		   const struct pipeline_input *noise, pipeline_emit *emit,
+		   void *arg)
 {
-	const struct pipeline_input in = {
-		.ts = noise->ts,
-		.codec = noise->codec,
-		.arrival = noise->arrival,
-	};
-	int err = comfort_noise_parse(noise->payload, noise->bytes,
-				      &p->noise.now);
+	struct pipeline_input in = *noise;
+	int err = comfort_noise_parse(in.payload, in.meta.bytes, &p->noise.now);
 	struct pipeline_run r;
 
 	if (err)
@@ -922,11 +916,12 @@ int pipeline_noise(struct pipeline *p, struct pipeline_scratch *s,
 	if (p->in->rate != 8000)
 		p->noise.now.order = 0;
 	comfort_noise_set(&p->noise.generator, &p->noise.now);
-	if (!emit || (!rtp_ticks && !sends_noise(p)))
+	if (!emit || (!in.meta.rtp_ticks && !sends_noise(p)))
 		return 0;
+	in.meta.marker = 0; /* it begins no talk spurt */
 	r = pipeline_begin(p, s, &in, emit, arg);
-	if (rtp_ticks)
-		feed_silence(&r, rtp_ticks);
+	if (in.meta.rtp_ticks)
+		feed_silence(&r, in.meta.rtp_ticks);
 	else
 		send_noise(&r, &p->noise.now);
 	return 0;

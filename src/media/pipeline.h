@@ -24,6 +24,7 @@
 
 #include "cr/codec.h"
 #include "cr/error.h"
+#include "media/frame_ring.h"
 #include "media/payload.h"
 #include "rtp/rtp.h"
 
@@ -78,16 +79,16 @@ enum pipeline_use {
 	PIPELINE_LEARN
 };
 
-/** An input packet without its RTP header. */
+/** A frame that comes in. */
 struct pipeline_input {
+	/** Used of it: rtp_ts, marker, bytes, codec (pipeline_add_input()'s
+	 * number), rtp_ticks of what was made, and arrival: where timestamps
+	 * say nothing, that does. */
+	struct cr_frame_meta meta;
 	const uint8_t *payload;
-	size_t bytes;
-	uint32_t ts;   /**< RTP timestamp */
-	bool marker;   /**< RTP's marker  */
-	uint8_t codec; /**< which input: pipeline_add_input()'s number */
-	uint8_t use;   /**< enum pipeline_use, for pipeline_run() */
-	bool apart;    /**< @ts may be of another clock than speech has */
-	cr_ns arrival; /**< where timestamps say nothing, this does */
+	uint8_t use; /**< enum pipeline_use, for pipeline_run() */
+	bool apart;  /**< its timestamp may be of another clock than speech has
+		      */
 };
 
 typedef void pipeline_emit(void *arg, const struct pipeline_packet *packet);
@@ -176,37 +177,29 @@ int pipeline_run(struct pipeline *p, struct pipeline_scratch *s,
 		 const struct pipeline_input *in, pipeline_emit *emit,
 		 void *arg);
 
-/** A gap in the input. */
-struct pipeline_lost {
-	uint32_t ts;	    /**< RTP timestamp of its first sample       */
-	uint32_t rtp_ticks; /**< how long it is, in the input's RTP clock */
-	cr_ns arrival;	    /**< when that was known                     */
-	uint8_t codec;	    /**< which input it would have been          */
-	/** The packet behind it, which may know something of it (FEC) and is
-	 * to be run next; NULL: it has not come. */
-	const struct pipeline_input *next;
-};
-
-/** In place of packets that never came: the decoder's concealment, or what the
- * next packet says of them, encoded. */
+/** In place of packets that never came, @lost (how long they are, and which
+ * input it would have been): the decoder's concealment, or what the packet
+ * behind, @next, says of them (FEC), encoded. It is to be run next; NULL: it
+ * has not come. */
 void pipeline_lost(struct pipeline *p, struct pipeline_scratch *s,
-		   const struct pipeline_lost *lost, pipeline_emit *emit,
+		   const struct pipeline_input *lost,
+		   const struct pipeline_input *next, pipeline_emit *emit,
 		   void *arg);
 
-/** The party is silent for @rtp_ticks of the input's RTP clock from @in->ts on,
- * and @in has no payload: the noise behind it, by its last SID or comfort
- * noise, encoded or described. */
+/** The party is silent for the time of @in, which has no payload: the noise
+ * behind it, by its last SID or comfort noise, encoded or described. */
 void pipeline_silence(struct pipeline *p, struct pipeline_scratch *s,
-		      const struct pipeline_input *in, uint32_t rtp_ticks,
-		      pipeline_emit *emit, void *arg);
+		      const struct pipeline_input *in, pipeline_emit *emit,
+		      void *arg);
 
-/** A packet of comfort noise has come: silence sounds like it from now on; the
- * first @rtp_ticks of it are @in's. It is passed on, if that is so and
- * @rtp_ticks are 0. @emit NULL: it came late, and is only learned. 0; -EINVAL
- * when it is malformed; PAYLOAD_BAD_TYPE as pipeline_run(). */
+/** A packet of comfort noise has come: silence sounds like it from now on; its
+ * rtp_ticks are the first of it. It is passed on, if that is so and these are
+ * 0.
+ * @emit NULL: it came late, and is only learned. 0; -EINVAL when it is
+ * malformed; PAYLOAD_BAD_TYPE as pipeline_run(). */
 int pipeline_noise(struct pipeline *p, struct pipeline_scratch *s,
-		   const struct pipeline_input *in, uint32_t rtp_ticks,
-		   pipeline_emit *emit, void *arg);
+		   const struct pipeline_input *in, pipeline_emit *emit,
+		   void *arg);
 
 /** Something that is not speech is to be sent: the frames that wait for their
  * packet to be full go before it. */

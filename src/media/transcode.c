@@ -261,34 +261,32 @@ static void bridge_gap_before(struct transcode *t,
 	const uint32_t clock = pipeline_input_clock(c->pipeline, c->meta.codec);
 	const uint32_t most = CONCEAL_MS * clock / 1000;
 	const uint32_t length = pipeline_input_length(c->pipeline);
-	const uint8_t before = c->codec;
-	struct pipeline_lost lost;
+	struct pipeline_input lost = {
+		.meta.arrival = in->meta.arrival,
+		.meta.codec = c->codec,
+	};
 	struct gap gap;
 
 	follow_input(t->worker, c);
-	gap = gaps_packet(&c->gaps, c->meta.rtp_seq, in->ts,
+	gap = gaps_packet(&c->gaps, c->meta.rtp_seq, in->meta.rtp_ts,
 			  length ? length : c->ts_step);
 	if (__builtin_expect(c->pauses != 0, 0))
 		excuse_pauses(c, &gap);
 	if (__builtin_expect(!gap.packets, 1))
 		return;
 	counter_add(&c->stream->account->count.missing, gap.packets);
-	lost = (struct pipeline_lost){
-		.ts = in->ts - gap.rtp_ticks,
-		.rtp_ticks = gap.rtp_ticks < most ? gap.rtp_ticks : most,
-		.arrival = in->arrival,
-		.codec = before,
-		.next = c->meta.what == FRAME_RING_SPEECH &&
-					gap.rtp_ticks <= most
-				? in
-				: NULL,
-	};
-	if (c->stream->cfg.conceal && !t->excess)
+	lost.meta.rtp_ts = in->meta.rtp_ts - gap.rtp_ticks;
+	if (c->stream->cfg.conceal && !t->excess) {
+		lost.meta.rtp_ticks =
+			(uint16_t)(gap.rtp_ticks < most ? gap.rtp_ticks : most);
 		pipeline_lost(c->pipeline, &t->worker->scratch, &lost,
+			      c->meta.what == FRAME_RING_SPEECH &&
+					      gap.rtp_ticks <= most
+				      ? in
+				      : NULL,
 			      post_speech, t);
-	else
-		lost.rtp_ticks = 0;
-	skip_numbers(t, gap.rtp_ticks - lost.rtp_ticks);
+	}
+	skip_numbers(t, gap.rtp_ticks - lost.meta.rtp_ticks);
 }
 
 static void pass_event(struct transcode *t, const struct pipeline_input *in)
@@ -307,9 +305,9 @@ static void pass_event(struct transcode *t, const struct pipeline_input *in)
 	struct pipeline_input place = *in;
 	struct telephone_event_arrival event = {
 		.payload = in->payload,
-		.bytes = in->bytes,
-		.ts = in->ts,
-		.marker = in->marker,
+		.bytes = in->meta.bytes,
+		.ts = in->meta.rtp_ts,
+		.marker = in->meta.marker,
 	};
 	struct telephone_event_burst out;
 
@@ -374,13 +372,6 @@ static int transcode_frame(struct transcode *t, struct pipeline_input *in,
 	struct transcoder *c = t->transcoder;
 	struct pipeline_scratch *s = &t->worker->scratch;
 	struct digits *digits = transcoder_digits(c);
-	const struct pipeline_lost lost = {
-		.ts = in->ts,
-		.rtp_ticks = c->meta.rtp_ticks,
-		.arrival = in->arrival,
-		.codec = in->codec,
-		.next = in->bytes ? in : NULL,
-	};
 
 	if (__builtin_expect(c->meta.sender != c->sender, 0))
 		change_sender(t);
@@ -402,18 +393,18 @@ static int transcode_frame(struct transcode *t, struct pipeline_input *in,
 		in->use = (uint8_t)use_of_speech(c, expired);
 		return pipeline_run(c->pipeline, s, in, post_speech, t);
 	case FRAME_RING_NOISE:
-		return pipeline_noise(c->pipeline, s, in, c->meta.rtp_ticks,
+		return pipeline_noise(c->pipeline, s, in,
 				      c->meta.decode_only ? NULL : post_speech,
 				      t);
 	case FRAME_RING_EVENT:
 		pass_event(t, in);
 		return 0;
 	case FRAME_RING_LOST:
-		pipeline_lost(c->pipeline, s, &lost, post_speech, t);
+		pipeline_lost(c->pipeline, s, in, in->meta.bytes ? in : NULL,
+			      post_speech, t);
 		return 0;
 	case FRAME_RING_SILENCE:
-		pipeline_silence(c->pipeline, s, in, c->meta.rtp_ticks,
-				 post_speech, t);
+		pipeline_silence(c->pipeline, s, in, post_speech, t);
 		return 0;
 	case FRAME_RING_TICK:
 		return 0;
@@ -498,7 +489,7 @@ static void make_packet(struct transcode *t, const struct pipeline_packet *p,
 	made->ts = out->ts;
 	made->at = t->coded;
 	made->bytes = RTP_HEADER_BYTES + p->bytes;
-	(void)rtp_build(made->data, &(struct rtp_header){ .pt = p->pt,
+	(void)rtp_build(made->data, &(struct rtp_packet){ .pt = p->pt,
 							  .marker = p->marker,
 							  .seq = out->seq,
 							  .ts = out->ts,
@@ -920,12 +911,8 @@ void transcode_run(struct transcode_worker *w, struct transcoder *c,
 				    pipeline_output_packet(c->pipeline)),
 	};
 	struct pipeline_input in = {
+		.meta = c->meta,
 		.payload = c->claimed,
-		.bytes = c->meta.bytes,
-		.ts = c->meta.rtp_ts,
-		.marker = c->meta.marker,
-		.codec = c->meta.codec,
-		.arrival = c->meta.arrival,
 	};
 	int err;
 
@@ -936,7 +923,7 @@ void transcode_run(struct transcode_worker *w, struct transcoder *c,
 	if (look_for_destination(w, &c->stream->out))
 		pipeline_begin_spurt(c->pipeline);
 	transcode_enter_codec(w);
-	state_begin_frame(c->stream->out.state, in.payload, in.bytes);
+	state_begin_frame(c->stream->out.state, in.payload, in.meta.bytes);
 	err = transcode_frame(&t, &in, run->expired);
 	state_end_frame(c->stream->out.state);
 	if (!transcode_leave_codec(w)) {

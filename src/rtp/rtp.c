@@ -52,7 +52,7 @@ int rtp_parse(const uint8_t *p, size_t n, struct rtp_packet *out)
 	return RTP_OK;
 }
 
-size_t rtp_build(uint8_t *buf, const struct rtp_header *h)
+size_t rtp_build(uint8_t *buf, const struct rtp_packet *h)
 {
 	buf[0] = 2u << 6;
 	buf[1] = (uint8_t)((h->marker ? 0x80u : 0u) | (h->pt & 0x7fu));

@@ -46,21 +46,12 @@ static inline int64_t rtp_ticks_in(cr_ns time, uint32_t clock)
 	return time / CR_SEC * clock + time % CR_SEC * clock / CR_SEC;
 }
 
-/** The fields that a sender chooses. */
-struct rtp_header {
+/** A packet, parsed or to be made; payload points into a parsed one. */
+struct rtp_packet {
 	uint8_t pt; /**< payload type, 0..127 */
 	bool marker;
 	uint16_t seq;
 	uint32_t ts; /**< in units of the payload's RTP clock */
-	uint32_t ssrc;
-};
-
-/** A parsed packet; payload points into the packet. */
-struct rtp_packet {
-	uint8_t pt;
-	bool marker;
-	uint16_t seq;
-	uint32_t ts;
 	uint32_t ssrc;
 	const uint8_t *payload; /**< after CSRC list and extension       */
 	size_t payload_bytes;	/**< without padding; may be 0           */
@@ -76,7 +67,7 @@ int rtp_parse(const uint8_t *p, size_t n, struct rtp_packet *out);
  * Write the fixed header of @h: version 2, no padding, extension or CSRC.
  * @buf: at least RTP_HEADER_BYTES. Returns RTP_HEADER_BYTES.
  */
-size_t rtp_build(uint8_t *buf, const struct rtp_header *h);
+size_t rtp_build(uint8_t *buf, const struct rtp_packet *h);
 
 /** The meaning of a sequence number to its receiver. */
 enum rtp_arrival {

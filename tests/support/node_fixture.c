@@ -255,7 +255,7 @@ struct fixture_sender fixture_sender(struct node_fixture *r,
 
 	node_stream_address(st, text, sizeof(text));
 	assert_int_equal(address_parse(text, &s.to), 0);
-	s.next = (struct rtp_header){
+	s.next = (struct rtp_packet){
 		.pt = node_stream_settings(st)->media.in.pt,
 		.ssrc = node_stream_settings(st)->ssrc_in,
 		.seq = 65530, /* wraps early */

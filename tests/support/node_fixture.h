@@ -81,7 +81,7 @@ int fixture_try(struct node_fixture *r, const char *json,
 struct fixture_sender {
 	struct node_fixture *rig;
 	struct sockaddr_storage to;
-	struct rtp_header next;
+	struct rtp_packet next;
 	unsigned step; /**< timestamp units per packet */
 };
 struct fixture_sender fixture_sender(struct node_fixture *r,

@@ -503,7 +503,7 @@ static void send_due(struct probe *b, cr_ns now)
 	uint8_t packet[RTP_HEADER_BYTES + PROBE_BYTES], old[2048];
 
 	for (; b->next <= now; b->next += PROBE_PTIME / b->calls) {
-		const struct rtp_header h = {
+		const struct rtp_packet h = {
 			.seq = b->seq,
 			.ts = b->seq * (uint32_t)PROBE_BYTES,
 			.ssrc = b->turn + 1,

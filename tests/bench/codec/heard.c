@@ -179,13 +179,16 @@ static void hearing_frame(struct hearing *h, struct pipeline_scratch *scratch,
 {
 	uint64_t clock = pipeline_input_clock(h->pipeline, 0);
 	struct pipeline_input in = {
-		.ts = (uint32_t)(k * (uint64_t)h->flow->ptime * clock / CR_SEC)
+		.meta.rtp_ts = (uint32_t)(k * (uint64_t)h->flow->ptime * clock /
+					  CR_SEC)
 	};
+	size_t bytes;
 
-	in.payload = source_payload(&h->voice, k, &in.bytes);
-	if (!in.bytes)
+	in.payload = source_payload(&h->voice, k, &bytes);
+	if (!bytes)
 		return; /* DTX */
-	dump_put(h->said, k, in.payload, in.bytes);
+	in.meta.bytes = (uint16_t)bytes;
+	dump_put(h->said, k, in.payload, bytes);
 	if (came)
 		(void)pipeline_run(h->pipeline, scratch, &in, hear, h);
 }

@@ -55,7 +55,7 @@ static void push_full(void)
 
 static void parse_track(void)
 {
-	const struct rtp_header h = { .pt = 97, .ssrc = 1 };
+	const struct rtp_packet h = { .pt = 97, .ssrc = 1 };
 	uint8_t packet[RTP_HEADER_BYTES + 32] = { 0 };
 	struct rtp_source s = { 0 };
 	struct rtp_packet p;

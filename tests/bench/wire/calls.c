@@ -154,7 +154,7 @@ void calls_send(struct calls *c, unsigned i, cr_ns due)
 	struct call *k = &c->call[i];
 	cr_ns now = clock_now();
 	uint32_t frame = match_sent(&k->match, now);
-	const struct rtp_header h = { .pt = k->pt,
+	const struct rtp_packet h = { .pt = k->pt,
 				      .marker = !frame,
 				      .seq = (uint16_t)(k->seq + frame),
 				      .ts = CALLS_TS_FIRST +

@@ -100,7 +100,7 @@ _Noreturn static void die(const char *what, const char *why)
 struct flood {
 	int fd;
 	struct sockaddr_storage to;
-	struct rtp_header next;
+	struct rtp_packet next;
 	uint64_t sent, refused; /* refused: by the own socket */
 	struct mmsghdr message[BATCH];
 	struct iovec at[BATCH];
@@ -119,7 +119,7 @@ static void open_flood(struct flood *f)
 	f->fd = udp_socket(&any, &e);
 	if (f->fd < 0)
 		die("socket", e.text);
-	f->next = (struct rtp_header){ .pt = (uint8_t)opt.pt,
+	f->next = (struct rtp_packet){ .pt = (uint8_t)opt.pt,
 				       .ssrc = (uint32_t)opt.ssrc };
 	memset(f->packet, 0xff, sizeof(f->packet)); /* silence */
 	for (unsigned i = 0; i < BATCH; i++) {

@@ -103,7 +103,7 @@ static void send_frame(struct line *l, unsigned i)
 {
 	uint8_t data[RTP_HEADER_BYTES + FRAME];
 
-	(void)rtp_build(data, &(struct rtp_header){ .seq = l->seq,
+	(void)rtp_build(data, &(struct rtp_packet){ .seq = l->seq,
 						    .ts = FRAME * l->seq,
 						    .ssrc = i + 1 });
 	/* something that is no silence */

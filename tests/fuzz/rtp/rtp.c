@@ -15,7 +15,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void check_rebuilt(const struct rtp_packet *p)
 {
-	const struct rtp_header h = {
+	const struct rtp_packet h = {
 		.pt = p->pt,
 		.marker = p->marker,
 		.seq = p->seq,

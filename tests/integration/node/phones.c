@@ -17,7 +17,7 @@ void phone_open(struct phone *p, uint8_t pt)
 	assert_int_equal(address_parse("127.0.0.1:0", &cfg.local), 0);
 	assert_int_equal(port_pairs_new(&p->ports, &cfg, &e), 0);
 	assert_int_equal(port_pair_open(p->ports, true, &p->at, &e), 0);
-	p->next = (struct rtp_header){ .pt = pt, .ssrc = PARTY_SSRC };
+	p->next = (struct rtp_packet){ .pt = pt, .ssrc = PARTY_SSRC };
 }
 
 void phone_close(struct phone *p)

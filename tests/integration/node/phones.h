@@ -15,7 +15,7 @@ struct phone {
 	struct port_pairs *ports;
 	struct port_pair at;
 	struct sockaddr_storage endpoint; /**< RTP */
-	struct rtp_header next;
+	struct rtp_packet next;
 };
 
 /** Party A is the first one. */

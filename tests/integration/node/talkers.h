@@ -31,7 +31,7 @@ bool talk_is_over(void *rig);
 struct talker {
 	int fd;
 	struct sockaddr_storage at, to; /**< its own address; its endpoint's */
-	struct rtp_header next;
+	struct rtp_packet next;
 };
 
 /** One that will be party @i of @c, and speak with the type @pt. */

@@ -35,7 +35,7 @@ struct flood {
 static void *flood(void *arg)
 {
 	struct flood *f = arg;
-	struct rtp_header h = f->to.next;
+	struct rtp_packet h = f->to.next;
 	uint8_t packet[RTP_HEADER_BYTES + NB] = { 0 };
 	int fd = loopback_socket(NULL);
 

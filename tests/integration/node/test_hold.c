@@ -180,7 +180,7 @@ static void silence_is_not_filled_for_who_is_on_hold(void **state)
 {
 	const struct comfort_noise noise = { .level = 60 };
 	uint8_t packet[RTP_HEADER_BYTES + COMFORT_NOISE_BYTES_MAX];
-	struct rtp_header header;
+	struct rtp_packet header;
 	struct turning t;
 	size_t n;
 

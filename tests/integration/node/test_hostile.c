@@ -141,7 +141,7 @@ static void a_train_is_as_good_as_its_packets(void **state)
 	s = fixture_sender(&r, st, NB);
 	pass(&s);
 	for (unsigned i = 0; i < 2 * n; i++) {
-		struct rtp_header h = s.next;
+		struct rtp_packet h = s.next;
 
 		h.ssrc ^= i >= n; /* the second half is nobody's */
 		(void)rtp_build(buf, &h);

@@ -26,7 +26,7 @@ static void what_comes_in_disorder_leaves_in_order(void **state)
 			      "'out': {'codec': 'pcma'}}");
 	s = fixture_sender(&r, st, NB);
 	{
-		const struct rtp_header begin = s.next;
+		const struct rtp_packet begin = s.next;
 
 		for (unsigned i = 0; i < 8; i++) {
 			s.next.seq = (uint16_t)(begin.seq + order[i]);

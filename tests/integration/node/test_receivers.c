@@ -228,7 +228,7 @@ static void a_train_is_sorted(void **state)
 	start_all(&r, false);
 	for (unsigned round = 0; round < ROUNDS; round++) {
 		for (unsigned i = 0; i < CALLS; i++) {
-			struct rtp_header *h = &load.sender[i].next;
+			struct rtp_packet *h = &load.sender[i].next;
 
 			(void)rtp_build(buf, h);
 			memcpy(buf + RTP_HEADER_BYTES, silence, NB);

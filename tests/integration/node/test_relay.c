@@ -138,7 +138,7 @@ static void its_terms_do_not_change(void **state)
 /* With everything that RTP has: two CSRCs, an extension, padding. */
 static size_t rich_packet(uint8_t buf[2048], unsigned i, uint8_t pt)
 {
-	const struct rtp_header h = { .pt = pt,
+	const struct rtp_packet h = { .pt = pt,
 				      .marker = i % 3 == 0,
 				      .seq = (uint16_t)(100 + i),
 				      .ts = 7000 + 160 * i,

@@ -46,7 +46,7 @@ static void press(struct talker *p, bool first, bool end, uint16_t duration)
 {
 	const struct telephone_event event = { 5, end, 10, duration };
 	uint8_t packet[RTP_HEADER_BYTES + TELEPHONE_EVENT_BYTES];
-	struct rtp_header header = p->next;
+	struct rtp_packet header = p->next;
 
 	header.pt = EVENTS;
 	header.marker = first;

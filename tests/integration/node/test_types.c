@@ -46,7 +46,7 @@ static void send_as(struct turning *t, unsigned i, unsigned pt,
 		    const void *payload, size_t bytes)
 {
 	uint8_t packet[64];
-	struct rtp_header header = t->p[i].next;
+	struct rtp_packet header = t->p[i].next;
 
 	header.pt = (uint8_t)pt;
 	(void)rtp_build(packet, &header);

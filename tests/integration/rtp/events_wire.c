@@ -64,7 +64,7 @@ static void begin_capture(const char *path)
 static void send(unsigned pt, bool marker, uint32_t ts, const uint8_t *payload,
 		 size_t bytes)
 {
-	const struct rtp_header h = { .pt = (uint8_t)pt,
+	const struct rtp_packet h = { .pt = (uint8_t)pt,
 				      .marker = marker,
 				      .seq = seq++,
 				      .ts = ts,

@@ -174,8 +174,8 @@ static void speak(const struct side *in, struct pipeline *p, struct heard *h)
 	for (unsigned at = 0; at < SPOKEN * (rate / RATE); at += n) {
 		struct pipeline_input packet = {
 			.payload = payload,
-			.ts = (uint32_t)((uint64_t)at * codec_use_clock(m) /
-					 rate),
+			.meta.rtp_ts = (uint32_t)((uint64_t)at *
+						  codec_use_clock(m) / rate),
 		};
 		int bytes;
 
@@ -185,7 +185,7 @@ static void speak(const struct side *in, struct pipeline *p, struct heard *h)
 		bytes = payload_pack(m, PAYLOAD_NO_CMR, &f, 1, payload,
 				     sizeof(payload));
 		assert_true(bytes > 0);
-		packet.bytes = (size_t)bytes;
+		packet.meta.bytes = (uint16_t)bytes;
 		assert_int_equal(pipeline_run(p, &scratch, &packet, hear, h),
 				 0);
 	}

@@ -148,7 +148,7 @@ static unsigned speak(struct talker *t)
 		t->payload[2 * i + 1] = (uint8_t)t->sample;
 	}
 	t->next.payload = t->payload;
-	t->next.bytes = 2 * (size_t)n;
+	t->next.meta.bytes = (uint16_t)(2 * n);
 	return n;
 }
 
@@ -158,7 +158,7 @@ static void say(struct talker *t, struct pipeline *p, struct listener *l)
 	unsigned n = speak(t);
 
 	assert_int_equal(pipeline_run(p, &scratch, &t->next, hear, l), 0);
-	t->next.ts += n;
+	t->next.meta.rtp_ts += n;
 	t->said += n;
 }
 
@@ -232,10 +232,10 @@ static void say_samples(struct talker *t, struct pipeline *p, int16_t *heard)
 	unsigned n = speak(t);
 
 	for (unsigned i = 0; i < n; i++)
-		belongs[spoken++] = t->next.ts + i;
+		belongs[spoken++] = t->next.meta.rtp_ts + i;
 	assert_int_equal(
 		pipeline_run(p, &scratch, &t->next, hear_samples, heard), 0);
-	t->next.ts += n;
+	t->next.meta.rtp_ts += n;
 }
 
 /* What waits goes before a gap, and before the output that comes: each sample
@@ -255,7 +255,7 @@ static void gaps_and_changes_lose_nothing(void **state)
 	assert_int_equal(pipeline_open(&p, &cfg, &e), 0);
 	for (unsigned k = 0; k < STEPS; k++) {
 		if (k && !below(4)) /* time begins with the first */
-			t.next.ts += 20 * MS * (1 + below(50));
+			t.next.meta.rtp_ts += 20 * MS * (1 + below(50));
 		if (!below(4))
 			change(p, output(0, one_of(0)));
 		say_samples(&t, p, &heard);

@@ -73,7 +73,7 @@ static void drop(struct direction *r)
 	free(r);
 }
 
-static void hear(struct direction *r, struct rtp_header h,
+static void hear(struct direction *r, struct rtp_packet h,
 		 const uint8_t *payload, size_t bytes)
 {
 	const struct rtp_packet p = { .pt = h.pt,
@@ -92,7 +92,7 @@ static void hear(struct direction *r, struct rtp_header h,
 static void pass_on(struct direction *r, const struct plan_packet *k,
 		    const struct wrong *w, unsigned n)
 {
-	struct rtp_header h = phone_header(r->phone, k);
+	struct rtp_packet h = phone_header(r->phone, k);
 	uint8_t payload[PHONE_BYTES] = { 0 };
 	size_t bytes = k->kind == PLAN_SPEECH
 			       ? sizeof(payload)
@@ -121,7 +121,7 @@ static void pass_on(struct direction *r, const struct plan_packet *k,
 /* Speech that the daemon makes while a digit is dialled. */
 static void speak_in(struct direction *r, const struct plan_packet *k)
 {
-	struct rtp_header h = phone_header(r->phone, k);
+	struct rtp_packet h = phone_header(r->phone, k);
 
 	r->daemon[CALL_COUNTER_packets_out]++;
 	r->daemon[CALL_COUNTER_done]++;
@@ -165,7 +165,7 @@ static void play(struct direction *r, const struct wrong *w)
 		r->daemon[CALL_COUNTER_packets_out]++;
 		r->daemon[CALL_COUNTER_no_destination] = 0;
 		hear(r,
-		     (struct rtp_header){ .pt = EVENT,
+		     (struct rtp_packet){ .pt = EVENT,
 					  .ts = r->heard.ts + 4000 },
 		     payload, telephone_event_build(payload, &e));
 		return;
@@ -293,7 +293,7 @@ static void numbers_change_with_the_ssrc(void **state)
 	for (unsigned i = 0; i < 2; i++) {
 		char party[96];
 		struct plan_packet k = { .seq = 70, .frame = 70 };
-		struct rtp_header a, b;
+		struct rtp_packet a, b;
 		struct direction *r;
 
 		(void)snprintf(party, sizeof(party),

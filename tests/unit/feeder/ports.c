@@ -92,7 +92,7 @@ static void close_ports(struct ports_fixture *r)
 static void answer(const struct ports_fixture *r, uint32_t ssrc,
 		   const char *address)
 {
-	const struct rtp_header h = { .pt = 8, .ssrc = ssrc };
+	const struct rtp_packet h = { .pt = 8, .ssrc = ssrc };
 	uint8_t packet[RTP_HEADER_BYTES + UNITS] = { 0 };
 	struct sockaddr_storage to = address_at(address);
 

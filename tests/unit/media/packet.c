@@ -74,7 +74,7 @@ static void a_step_of_the_clock_is_no_flood(void **state)
 		.fd = -1, .terms.mode = LEARN_IMMEDIATE });
 	static struct packet_path path;
 	uint8_t data[RTP_HEADER_BYTES + 160] = { 0 };
-	struct rtp_header h = { .ssrc = 1 };
+	struct rtp_packet h = { .ssrc = 1 };
 	struct transcoder *c = call_at(endpoint);
 	struct wheel wheel;
 	cr_ns at = 100 * CR_SEC;

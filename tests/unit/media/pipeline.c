@@ -50,16 +50,18 @@ static void timestamps_may_leap_for_ever(void **state)
 
 	for (unsigned way = 0; way < 2; way++) {
 		struct pipeline_input in = { .payload = silence,
-					     .bytes = FRAME };
+					     .meta.bytes = FRAME };
 		struct heard h = { 0 };
 		struct pipeline *p;
 
 		assert_int_equal(pipeline_open(&p, &cfg, &e), 0);
-		for (unsigned i = 0; i < 300000; i++, in.ts += leaps[way]) {
+		for (unsigned i = 0; i < 300000;
+		     i++, in.meta.rtp_ts += leaps[way]) {
 			assert_int_equal(
 				pipeline_run(p, &scratch, &in, emit, &h), 0);
 			assert_int_equal(h.packets, i + 1);
-			assert_int_equal(h.ts, way ? 2 * FRAME * i : 2 * in.ts);
+			assert_int_equal(h.ts, way ? 2 * FRAME * i
+						   : 2 * in.meta.rtp_ts);
 		}
 		pipeline_close(p);
 	}
@@ -95,9 +97,9 @@ static void run_frame(struct pipeline *p, struct heard *h, uint8_t octet,
 
 	for (unsigned i = 0; i < 4; i++, ts += FRAME, marker = false) {
 		const struct pipeline_input in = { .payload = speech,
-						   .bytes = FRAME,
-						   .ts = ts,
-						   .marker = marker };
+						   .meta.bytes = FRAME,
+						   .meta.rtp_ts = ts,
+						   .meta.marker = marker };
 
 		/* @octet 0: a noise that no encoder takes for silence */
 		for (unsigned k = 0; k < FRAME; k++)
@@ -160,26 +162,26 @@ static void a_new_sender_goes_on_in_time(void **state)
 	static const uint8_t speech[FRAME] = { 0xff };
 	const struct pipeline_cfg cfg = { .in = side("pcmu", 8000),
 					  .out = side("l16", 16000) };
-	struct pipeline_input in = { .payload = speech, .bytes = FRAME };
+	struct pipeline_input in = { .payload = speech, .meta.bytes = FRAME };
 	struct heard h = { 0 };
 	struct cr_err e = { "" };
 	struct pipeline *p;
 
 	assert_int_equal(pipeline_open(&p, &cfg, &e), 0);
 	assert_int_equal(pipeline_run(p, &scratch, &in, emit, &h), 0);
-	in.ts = 4000000000;
-	in.arrival = 100 * CR_MS;
+	in.meta.rtp_ts = 4000000000;
+	in.meta.arrival = 100 * CR_MS;
 	pipeline_restart(p);
 	assert_int_equal(pipeline_run(p, &scratch, &in, emit, &h), 0);
 	assert_int_equal(h.ts, 1600);
 	assert_int_equal(h.marked, 1);
-	in.ts += FRAME;
+	in.meta.rtp_ts += FRAME;
 	assert_int_equal(pipeline_run(p, &scratch, &in, emit, &h), 0);
 	assert_int_equal(h.ts, 1600 + 2 * FRAME);
 	/* sooner than the speech before it ends: behind that */
 	pipeline_restart(p);
-	in.ts = 1;
-	in.arrival -= CR_SEC;
+	in.meta.rtp_ts = 1;
+	in.meta.arrival -= CR_SEC;
 	assert_int_equal(pipeline_run(p, &scratch, &in, emit, &h), 0);
 	assert_int_equal(h.ts, 1600 + 4 * FRAME);
 	assert_int_equal(h.marked, 2);
@@ -193,20 +195,20 @@ static void digits_of_a_new_sender_are_in_its_time(void **state)
 	static const uint8_t speech[FRAME] = { 0xff };
 	const struct pipeline_cfg cfg = { .in = side("pcmu", 8000),
 					  .out = side("l16", 16000) };
-	struct pipeline_input in = { .payload = speech, .bytes = FRAME };
+	struct pipeline_input in = { .payload = speech, .meta.bytes = FRAME };
 	struct heard h = { 0 };
 	struct cr_err e = { "" };
 	struct pipeline *p;
 
 	assert_int_equal(pipeline_open(&p, &cfg, &e), 0);
 	assert_int_equal(pipeline_run(p, &scratch, &in, emit, &h), 0);
-	in.ts = 2000000000;
-	in.arrival = 100 * CR_MS;
+	in.meta.rtp_ts = 2000000000;
+	in.meta.arrival = 100 * CR_MS;
 	pipeline_restart(p);
 	assert_int_equal(pipeline_time(p, &in), 1600);
-	in.ts += 10 * FRAME;
+	in.meta.rtp_ts += 10 * FRAME;
 	assert_int_equal(pipeline_time(p, &in), 1600 + 20 * FRAME);
-	in.ts += 10 * FRAME;
+	in.meta.rtp_ts += 10 * FRAME;
 	assert_int_equal(pipeline_run(p, &scratch, &in, emit, &h), 0);
 	assert_int_equal(h.ts, 1600 + 40 * FRAME);
 	pipeline_close(p);
@@ -224,7 +226,7 @@ static void noise_of_a_new_sender_is_in_its_time(void **state)
 
 	for (unsigned passed = 0; passed < 2; passed++) {
 		struct pipeline_input in = { .payload = speech,
-					     .bytes = FRAME };
+					     .meta.bytes = FRAME };
 		struct heard h = { 0 };
 		struct pipeline *p;
 
@@ -232,13 +234,12 @@ static void noise_of_a_new_sender_is_in_its_time(void **state)
 		assert_int_equal(pipeline_open(&p, &cfg, &e), 0);
 		assert_int_equal(pipeline_run(p, &scratch, &in, emit, &h), 0);
 		in = (struct pipeline_input){ .payload = &level,
-					      .bytes = 1,
-					      .ts = 2000000000,
-					      .arrival = 100 * CR_MS };
+					      .meta.bytes = 1,
+					      .meta.rtp_ts = 2000000000,
+					      .meta.arrival = 100 * CR_MS };
 		pipeline_restart(p);
-		assert_int_equal(pipeline_noise(p, &scratch, &in,
-						passed ? 0 : FRAME, emit, &h),
-				 0);
+		in.meta.rtp_ticks = passed ? 0 : FRAME;
+		assert_int_equal(pipeline_noise(p, &scratch, &in, emit, &h), 0);
 		assert_int_equal(h.packets, 2);
 		assert_int_equal(h.ts, 1600);
 		pipeline_close(p);
@@ -251,7 +252,8 @@ static void noise_is_sent_after_any_leap(void **state)
 	static struct pipeline_scratch scratch;
 	static const uint8_t speech[FRAME] = { 0xff };
 	static const uint8_t level = 40;
-	const struct pipeline_input noise = { .payload = &level, .bytes = 1 };
+	const struct pipeline_input noise = { .payload = &level,
+					      .meta.bytes = 1 };
 	struct pipeline_cfg cfg = { .in = side("pcmu", 8000),
 				    .out = side("l16", 16000),
 				    .pt_noise = 13 };
@@ -264,19 +266,19 @@ static void noise_is_sent_after_any_leap(void **state)
 		struct pipeline *p;
 
 		assert_int_equal(pipeline_open(&p, &cfg, &e), 0);
-		assert_int_equal(pipeline_noise(p, &scratch, &in, 0, emit, &h),
-				 0);
+		assert_int_equal(pipeline_noise(p, &scratch, &in, emit, &h), 0);
 		assert_int_equal(h.packets, 1);
 		in.payload = speech;
-		in.bytes = FRAME;
+		in.meta.bytes = FRAME;
 		for (unsigned i = 0; i < leaps; i++) {
-			in.ts += INT32_MAX;
+			in.meta.rtp_ts += INT32_MAX;
 			assert_int_equal(
 				pipeline_run(p, &scratch, &in, emit, &h), 0);
 		}
-		in.ts += FRAME;
+		in.meta.rtp_ts += FRAME;
 		h.noises = 0;
-		pipeline_silence(p, &scratch, &in, FRAME, emit, &h);
+		in.meta.rtp_ticks = FRAME;
+		pipeline_silence(p, &scratch, &in, emit, &h);
 		assert_int_equal(h.noises, leaps > 0);
 		pipeline_close(p);
 	}
@@ -297,14 +299,14 @@ static void timestamps_never_go_back(void **state)
 				       900 + FRAME };
 	const struct pipeline_cfg cfg = { .in = side("pcmu", 8000),
 					  .out = side("l16", 16000) };
-	struct pipeline_input in = { .payload = speech, .bytes = FRAME };
+	struct pipeline_input in = { .payload = speech, .meta.bytes = FRAME };
 	struct heard h = { 0 };
 	struct cr_err e = { "" };
 	struct pipeline *p;
 
 	assert_int_equal(pipeline_open(&p, &cfg, &e), 0);
 	for (unsigned i = 0; i < 7; i++) {
-		in.ts = ts[i];
+		in.meta.rtp_ts = ts[i];
 		assert_int_equal(pipeline_run(p, &scratch, &in, emit, &h), 0);
 		assert_int_equal(h.ts, 2 * FRAME * i);
 	}
@@ -321,10 +323,10 @@ static void what_is_lost_is_as_long_as_it_was(void **state)
 	struct pipeline_cfg cfg = { .in = side("pcmu", 8000),
 				    .out = side("l16", 16000) };
 	struct pipeline_input in = { .payload = speech,
-				     .bytes = FRAME,
-				     .ts = 70 };
-	struct pipeline_lost lost = { .ts = 70 + FRAME,
-				      .rtp_ticks = 3 * FRAME };
+				     .meta.bytes = FRAME,
+				     .meta.rtp_ts = 70 };
+	const struct pipeline_input lost = { .meta.rtp_ts = 70 + FRAME,
+					     .meta.rtp_ticks = 3 * FRAME };
 	struct heard h = { 0 };
 	struct cr_err e = { "" };
 	struct pipeline *p;
@@ -332,9 +334,9 @@ static void what_is_lost_is_as_long_as_it_was(void **state)
 	assert_int_equal(pipeline_open(&p, &cfg, &e), 0);
 	assert_int_equal(pipeline_packets(p, 3 * FRAME), 3);
 	assert_int_equal(pipeline_run(p, &scratch, &in, emit, &h), 0);
-	in.ts += 4 * FRAME;
-	lost.next = &in; /* PCMU says nothing of others */
-	pipeline_lost(p, &scratch, &lost, emit, &h);
+	in.meta.rtp_ts += 4 * FRAME;
+	/* PCMU says nothing of others */
+	pipeline_lost(p, &scratch, &lost, &in, emit, &h);
 	assert_int_equal(h.packets, 4);
 	assert_int_equal(h.ts, 2 * 3 * FRAME);
 	assert_int_equal(pipeline_run(p, &scratch, &in, emit, &h), 0);
@@ -354,7 +356,7 @@ static void what_is_too_old_is_as_long_as_it_was(void **state)
 
 	for (unsigned i = 0; i < 2; i++) {
 		struct pipeline_input in = { .payload = speech,
-					     .bytes = sizeof(speech),
+					     .meta.bytes = sizeof(speech),
 					     .use = PIPELINE_CONCEAL };
 		struct pipeline_cfg cfg = { .in = side("opus", 8000),
 					    .out = side(outputs[i], 8000) };
@@ -365,7 +367,7 @@ static void what_is_too_old_is_as_long_as_it_was(void **state)
 		assert_int_equal(payload_format_find(&cfg.in), 0);
 		cfg.in.cfg.samples = cfg.out.cfg.samples = 160;
 		assert_int_equal(pipeline_open(&p, &cfg, &e), 0);
-		for (unsigned k = 1; k <= 3; k++, in.ts += 60 * 48) {
+		for (unsigned k = 1; k <= 3; k++, in.meta.rtp_ts += 60 * 48) {
 			assert_int_equal(
 				pipeline_run(p, &scratch, &in, emit, &h), 0);
 			assert_int_equal(h.packets, 3 * k);
@@ -381,12 +383,13 @@ static unsigned mode_of_frame(struct pipeline *p, unsigned frame)
 	static struct pipeline_scratch scratch;
 	static uint8_t speech[4 * FRAME];
 	const struct pipeline_input in = { .payload = speech,
-					   .bytes = sizeof(speech),
-					   .ts = frame * sizeof(speech) };
+					   .meta.bytes = sizeof(speech),
+					   .meta.rtp_ts =
+						   frame * sizeof(speech) };
 	struct heard h = { 0 };
 
 	for (unsigned k = 0; k < sizeof(speech); k++)
-		speech[k] = (uint8_t)((in.ts + k) * 2654435761u >> 24);
+		speech[k] = (uint8_t)((in.meta.rtp_ts + k) * 2654435761u >> 24);
 	assert_int_equal(pipeline_run(p, &scratch, &in, emit, &h), 0);
 	assert_int_equal(h.packets, 1);
 	return h.second >> 3 & 15u;

@@ -95,7 +95,7 @@ static struct pipeline *open_with(struct sender *s, unsigned from, unsigned to)
 	struct pipeline *p;
 
 	memset(s, 0, sizeof(*s));
-	s->next.ts = UINT32_MAX - 1000; /* it wraps */
+	s->next.meta.rtp_ts = UINT32_MAX - 1000; /* it wraps */
 	assert_int_equal(pipeline_open(&p, &cfg, &e), 0);
 	for (unsigned i = 0; i < NCODECS; i++) {
 		const struct codec_use in = side(i);
@@ -113,12 +113,12 @@ static void say(struct pipeline *p, struct sender *s, unsigned codec,
 {
 	static struct pipeline_scratch scratch;
 
-	s->next.codec = (uint8_t)s->number[codec];
+	s->next.meta.codec = (uint8_t)s->number[codec];
 	s->next.payload = s->packet[codec];
-	s->next.bytes = s->bytes[codec];
-	s->next.arrival += PTIME;
+	s->next.meta.bytes = s->bytes[codec];
+	s->next.meta.arrival += PTIME;
 	assert_int_equal(pipeline_run(p, &scratch, &s->next, emit, h), 0);
-	s->next.ts += rtp_ticks(codec);
+	s->next.meta.rtp_ts += rtp_ticks(codec);
 }
 
 /* Each codec behind each other one, towards each: one packet for each, which

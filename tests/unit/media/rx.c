@@ -166,7 +166,7 @@ static void close_rx(struct rx_fixture *r)
 /* A packet that its call counts and drops: no engine is needed. */
 static void send_to(struct rx_fixture *r, int fd, uint32_t ssrc)
 {
-	struct rtp_header h = { .pt = OTHER_PT, .ssrc = ssrc };
+	struct rtp_packet h = { .pt = OTHER_PT, .ssrc = ssrc };
 	struct sockaddr_storage at;
 	socklen_t len = sizeof(at);
 	uint8_t packet[RTP_HEADER_BYTES + FRAME] = { 0 };
@@ -222,7 +222,7 @@ static unsigned boxed; /* whose box the next packet is put into */
 
 static void put_and_wake(void)
 {
-	static const struct rtp_header h = { .pt = PT, .ssrc = 999999 };
+	static const struct rtp_packet h = { .pt = PT, .ssrc = 999999 };
 	static const struct sockaddr_storage from = { .ss_family = AF_INET };
 	uint8_t data[RTP_HEADER_BYTES + FRAME] = { 0 };
 	const struct intake_packet p = { .data = data,

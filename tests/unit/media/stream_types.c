@@ -110,7 +110,7 @@ static void types_that_look_like_rtcp_are_refused(void **state)
 		const struct stream_codecs one = {
 			.n = 1, .one = { use_of("pcmu", (uint8_t)pt) }
 		};
-		const struct rtp_header h = { .pt = (uint8_t)pt,
+		const struct rtp_packet h = { .pt = (uint8_t)pt,
 					      .marker = true };
 		struct stream_types *t = NULL;
 		struct cr_err e = { "" };

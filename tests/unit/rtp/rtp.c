@@ -13,7 +13,7 @@ static void built_header_has_the_bits_of_rfc3550(void **state)
 		0x80, 0xe1, 0x12, 0x34, 0xde, 0xad,
 		0xbe, 0xef, 0x01, 0x02, 0x03, 0x04
 	};
-	const struct rtp_header h = { .pt = 97,
+	const struct rtp_packet h = { .pt = 97,
 				      .marker = true,
 				      .seq = 0x1234,
 				      .ts = 0xdeadbeef,
@@ -26,7 +26,7 @@ static void built_header_has_the_bits_of_rfc3550(void **state)
 
 static void built_header_parses_back(void **state)
 {
-	const struct rtp_header h = {
+	const struct rtp_packet h = {
 		.pt = 8, .seq = 65535, .ts = 7, .ssrc = 9
 	};
 	uint8_t buf[RTP_HEADER_BYTES + 3] = { 0 };
