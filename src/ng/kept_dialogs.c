@@ -143,7 +143,9 @@ static int restore_side(struct ng_service *sv, struct ng_dialog *d, unsigned i,
 	if (json_unpack(side, "{s?s, s:I, s:I, s:o}", "tag", &tag, "version",
 			&version, "created", &created, "ends", &ends))
 		return -EINVAL;
-	s->version = (uint64_t)version;
+	/* Its text is not kept: the next one counts as another (RFC 3264, 8).
+	 */
+	s->version = version ? (uint64_t)version + 1 : 0;
 	s->created = created;
 	for (unsigned k = 0; k < d->nlines; k++)
 		restore_end(sv, &s->endpoint[k], json_array_get(ends, k));
