@@ -235,20 +235,25 @@ static int restore_dialog(struct ng_service *sv, json_t *note)
 	return err;
 }
 
+void ng_service_taken(struct ng_service *sv, const struct node_call *c)
+{
+	json_t *note = kept_call_note(c);
+	int err = note ? restore_dialog(sv, note) : 0;
+
+	if (err)
+		log_event(LOG_WARN, "dialog-not-restored",
+			  LOG_INT("call", node_call_id(c)),
+			  LOG_STR("why", strerror(-err)));
+	json_decref(note);
+}
+
 void ng_restore_dialogs(struct ng_service *sv)
 {
 	struct node_call *c = NULL;
 	uint32_t id = 0;
 
 	while (node_keeps(sv->node) && (c = node_call_after(sv->node, id))) {
-		json_t *note = kept_call_note(c);
-		int err = note ? restore_dialog(sv, note) : 0;
-
 		id = node_call_id(c);
-		if (err)
-			log_event(LOG_WARN, "dialog-not-restored",
-				  LOG_INT("call", id),
-				  LOG_STR("why", strerror(-err)));
-		json_decref(note);
+		ng_service_taken(sv, c);
 	}
 }

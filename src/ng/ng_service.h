@@ -37,6 +37,8 @@ struct service;
 #define NG_CALL_LINES 4u
 #define NG_HOST_OFFERS 2000u
 
+struct node_call;
+
 struct ng_service_config {
 	struct event_base *base;
 	struct service *service;    /**< protocol/service.h; outlives it */
@@ -73,6 +75,9 @@ int ng_service_change(struct ng_service *s, const struct ng_service_config *to,
 		      struct cr_err *e);
 /** Its calls end. NULL is fine. */
 void ng_service_close(struct ng_service *s);
+
+/** @c was taken from another node: go on with its dialog, if it has one. */
+void ng_service_taken(struct ng_service *s, const struct node_call *c);
 
 /** Calls that were offered, and that nobody has answered yet; requests that
  * wait for their costs. */

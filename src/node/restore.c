@@ -91,6 +91,8 @@ void node_call_past(const struct node_call *c, struct call_past *out)
 
 void node_endpoint_past(const struct node_endpoint *ep, struct call_past *out)
 {
+	socklen_t len = sizeof(out->stream[0].at);
+
 	*out = (struct call_past){
 		.stream[0] = {
 			.endpoint = ep->id,
@@ -98,6 +100,8 @@ void node_endpoint_past(const struct node_endpoint *ep, struct call_past *out)
 						      memory_order_relaxed),
 		},
 	};
+	(void)getsockname(ep->ports.rtp, (struct sockaddr *)&out->stream[0].at,
+			  &len);
 }
 
 void node_call_records(const struct node_call *c, cr_ns shift,
@@ -257,7 +261,7 @@ struct state_slot *node_foreign_slot(struct node *n, const char *records,
 	return slot;
 }
 
-/* Of a call that another machine had. */
+/* Of a call, or an endpoint, that another machine had. */
 static int check_ids(struct node *n, const struct call_past *past,
 		     struct cr_err *e)
 {
@@ -265,7 +269,8 @@ static int check_ids(struct node *n, const struct call_past *past,
 
 	for (uint32_t i = 0; i < streams; i++) {
 		const struct node_stream *st =
-			node_stream_after(n, past->id + i - 1);
+			past->id ? node_stream_after(n, past->id + i - 1)
+				 : NULL;
 
 		if (st && st->id == past->id + i)
 			return cr_fail(e, -EEXIST,
@@ -274,7 +279,7 @@ static int check_ids(struct node *n, const struct call_past *past,
 		if (node_endpoint_find(n, past->stream[i].endpoint))
 			return cr_fail(e, -EEXIST,
 				       "the id %" PRIu32
-				       " of its endpoint is in use here",
+				       " of an endpoint is in use here",
 				       past->stream[i].endpoint);
 	}
 	return 0;

@@ -273,10 +273,9 @@ json_t *method_call_export(void *arg, struct rpc_peer *peer,
 		return NULL;
 	if (!node_call_kept(c, text)) {
 		(void)cr_fail(&err->why, 0,
-			      "no state is kept of this call: it was not "
-			      "started by call.start, or has endpoints that "
-			      "were opened by themselves, or the node has no "
-			      "--replicate and no supervisor");
+			      "no state is kept of this call: the node needs "
+			      "--replicate, --supervise or a service manager "
+			      "that holds descriptors");
 		return request_refuse(err, RPC_UNSUPPORTED);
 	}
 	node_call_records(c, -clock_now(), records);
@@ -296,7 +295,7 @@ json_t *method_call_take(void *arg, struct rpc_peer *peer, const json_t *params,
 	    !request_begins(sv, err))
 		return NULL;
 	ret = take_call(sv, &(struct replica_call){ ask.state, ask.records },
-			clock_now(), RESTORE_MOVED, &c, &err->why);
+			clock_now(), &c, &err->why);
 	return ret ? request_refuse(err, request_code(ret)) : call_json(c);
 }
 

@@ -404,6 +404,9 @@ static int restore_call(struct service *sv, const struct kept_text *t,
 	struct session *s;
 	int err = read_call(t->o, past, &spec, e);
 
+	for (unsigned i = 0; i < 2; i++)
+		if (!err && spec.end[i].endpoint) /* it is there already */
+			past->stream[i].endpoint = 0;
 	if (!err)
 		err = node_restore_as(n, past, e);
 	if (!err)
@@ -430,50 +433,10 @@ static int restore_call(struct service *sv, const struct kept_text *t,
 	return 0;
 }
 
-int take_call(struct service *sv, const struct replica_call *call, cr_ns shift,
-	      enum restore_how how, struct node_call **out, struct cr_err *e)
-{
-	struct call_past past = {
-		.how = how,
-		.slot = node_foreign_slot(sv->node, call->records, shift),
-	};
-	struct kept_text t = { NULL, past.slot };
-	int err;
-
-	if (!past.slot)
-		return cr_fail(e, -ENOTSUP,
-			       "this node has no room for the state of a call: "
-			       "it needs --replicate, --supervise or a service "
-			       "manager that holds descriptors");
-	t.o = json_loads(call->text ? call->text : "", 0, NULL);
-	err = restore_call(sv, &t, &past, out, e);
-	json_decref(t.o);
-	if (err)
-		log_event(LOG_WARN, "call-not-taken", LOG_INT("call", past.id),
-			  LOG_STR("why", e->text));
-	return err;
-}
-
-unsigned take_calls(struct service *sv, const struct replica *got,
-		    unsigned *dropped)
-{
-	unsigned taken = 0;
-
-	node_gather(sv->node);
-	for (unsigned i = 0; i < got->n; i++) {
-		struct node_call *c;
-		struct cr_err e = { "" };
-
-		taken += !take_call(sv, &got->call[i], got->shift,
-				    RESTORE_TAKEN, &c, &e);
-	}
-	node_notify(sv->node);
-	*dropped = got->n - taken;
-	return taken;
-}
-
-static int restore_endpoint(struct restoring *r, const struct kept_text *t,
-			    struct call_past *past, struct cr_err *e)
+/* The endpoint of @t, into *@out. 0, or -errno with @e. */
+static int restore_endpoint(struct service *sv, const struct kept_text *t,
+			    struct call_past *past, struct node_endpoint **out,
+			    struct cr_err *e)
 {
 	struct endpoint_spec spec = ENDPOINT_SPEC_UNSAID;
 	struct node_endpoint *ep;
@@ -484,18 +447,127 @@ static int restore_endpoint(struct restoring *r, const struct kept_text *t,
 		err = field_read(kept_party_fields,
 				 json_object_get(t->o, "party"), &spec, e);
 	if (!err)
-		err = node_restore_as(r->node, past, e);
+		err = node_restore_as(sv->node, past, e);
 	if (!err) {
-		err = node_endpoint_open(r->node, &spec, &endpoint_own_names,
+		err = node_endpoint_open(sv->node, &spec, &endpoint_own_names,
 					 &ep, e);
 	}
-	node_restored(r->node, past, !err);
+	node_restored(sv->node, past, !err);
 	if (err)
 		return err;
 	ep->opened = json_is_true(json_object_get(t->o, "opened"));
-	ep->owner = owner_of(r->sv, t->o);
+	ep->owner = past->how == RESTORE_HELD ? owner_of(sv, t->o) : NULL;
 	keep_endpoint(ep);
+	*out = ep;
 	return 0;
+}
+
+/* A text of another machine, and what came of it: ids. */
+struct taken {
+	json_t *o; /* NULL: it is none */
+	uint32_t call, endpoint;
+};
+
+static bool is_endpoint(const struct taken *t)
+{
+	return json_object_get(t->o, "end") != NULL;
+}
+
+/* Go on with @t, of @call, as @how says. 0, or -errno with @e. */
+static int take_text(struct service *sv, struct taken *t,
+		     const struct replica_call *call, cr_ns shift,
+		     enum restore_how how, struct cr_err *e)
+{
+	struct call_past past = {
+		.how = how,
+		.slot = node_foreign_slot(sv->node, call->records, shift),
+	};
+	const struct kept_text text = { t->o, past.slot };
+	struct node_endpoint *ep;
+	struct node_call *c;
+	int err;
+
+	if (!past.slot)
+		return cr_fail(e, -ENOTSUP,
+			       "this node has no room for the state of a call: "
+			       "it needs --replicate, --supervise or a service "
+			       "manager that holds descriptors");
+	if (is_endpoint(t)) {
+		err = restore_endpoint(sv, &text, &past, &ep, e);
+		t->endpoint = err ? 0 : ep->id;
+	} else {
+		err = restore_call(sv, &text, &past, &c, e);
+		t->call = err ? 0 : node_call_id(c);
+	}
+	if (err)
+		log_event(LOG_WARN, "call-not-taken", LOG_INT("call", past.id),
+			  LOG_INT("endpoint", past.stream[0].endpoint),
+			  LOG_STR("why", e->text));
+	return err;
+}
+
+static json_t *parse_text(const struct replica_call *call)
+{
+	return call->text ? json_loads(call->text, 0, NULL) : NULL;
+}
+
+int take_call(struct service *sv, const struct replica_call *call, cr_ns shift,
+	      struct node_call **out, struct cr_err *e)
+{
+	struct taken t = { .o = parse_text(call) };
+	int err;
+
+	err = is_endpoint(&t)
+		      ? cr_fail(e, -EINVAL, "it is an endpoint, and no call")
+		      : take_text(sv, &t, call, shift, RESTORE_MOVED, e);
+	json_decref(t.o);
+	if (!err)
+		*out = node_call_find(sv->node, t.call);
+	return err;
+}
+
+/* What is left of @t when all are taken: its dialog, if it has one; or NG has
+ * opened it for a call that was not taken. */
+static void finish_taken(struct service *sv, const struct taken *t)
+{
+	struct node_endpoint *ep = node_endpoint_find(sv->node, t->endpoint);
+
+	if (t->call && sv->cfg.taken)
+		sv->cfg.taken(sv->cfg.arg, node_call_find(sv->node, t->call));
+	if (ep && !ep->opened && !ep->call)
+		node_endpoint_disown(ep);
+}
+
+unsigned take_calls(struct service *sv, const struct replica *got,
+		    unsigned *dropped)
+{
+	struct taken *t = calloc(got->n + 1, sizeof(*t));
+	unsigned taken = 0;
+
+	*dropped = t ? 0 : got->n;
+	node_gather(sv->node);
+	for (unsigned i = 0; t && i < got->n; i++)
+		t[i].o = parse_text(&got->call[i]);
+	/* calls may have endpoints that were opened before */
+	for (unsigned call = 0; t && call < 2; call++)
+		for (unsigned i = 0; i < got->n; i++) {
+			struct cr_err e = { "" };
+			int err;
+
+			if (call == is_endpoint(&t[i]))
+				continue;
+			err = take_text(sv, &t[i], &got->call[i], got->shift,
+					RESTORE_TAKEN, &e);
+			taken += call && !err;
+			*dropped += call && err;
+		}
+	for (unsigned i = 0; t && i < got->n; i++) {
+		finish_taken(sv, &t[i]);
+		json_decref(t[i].o);
+	}
+	node_notify(sv->node);
+	free(t);
+	return taken;
 }
 
 static void restore_text(struct restoring *r, const struct kept_text *t,
@@ -503,9 +575,10 @@ static void restore_text(struct restoring *r, const struct kept_text *t,
 {
 	struct call_past past = { .slot = t->slot };
 	struct cr_err e = { "" };
+	struct node_endpoint *ep;
 	struct node_call *c;
 	int err = call ? restore_call(r->sv, t, &past, &c, &e)
-		       : restore_endpoint(r, t, &past, &e);
+		       : restore_endpoint(r->sv, t, &past, &ep, &e);
 
 	r->restored += call && !err;
 	r->dropped += call && err;

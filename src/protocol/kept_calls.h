@@ -37,11 +37,12 @@ void keep_call_note(struct node_call *c, json_t *note);
 /** That, a new reference; NULL: nothing. */
 json_t *kept_call_note(const struct node_call *c);
 
-/** Take a call of another machine, times in its records with @shift added, into
+/** Go on with a call that moves here, times in its records with @shift added:
  * *@out. 0; or -errno with @e. */
 int take_call(struct service *sv, const struct replica_call *call, cr_ns shift,
-	      enum restore_how how, struct node_call **out, struct cr_err *e);
-/** All calls of @got. Returns how many; *@dropped could not be taken. */
+	      struct node_call **out, struct cr_err *e);
+/** Go on with all calls and endpoints of @got, at the same ports. Returns how
+ * many calls; *@dropped could not be taken. */
 unsigned take_calls(struct service *sv, const struct replica *got,
 		    unsigned *dropped);
 

@@ -510,6 +510,14 @@ static unsigned pending(void *arg)
 	return d->ng ? ng_service_pending(d->ng) : 0;
 }
 
+static void taken(void *arg, struct node_call *c)
+{
+	const struct daemon *d = arg;
+
+	if (d->ng)
+		ng_service_taken(d->ng, c);
+}
+
 /* Calls that a receiver does not hear any more are of no use to anybody. Other
  * ways to receive are for a new start to try: it probes what works. */
 static void deaf(void *arg)
@@ -738,6 +746,7 @@ static int start_daemon(struct daemon *d, struct cr_err *e)
 	d->opt.service.base = d->base;
 	d->opt.service.drained = drained;
 	d->opt.service.pending = pending;
+	d->opt.service.taken = taken;
 	d->opt.service.deaf = deaf;
 	d->config = (struct config_state){ .file = d->opt.from.path,
 					   .taken = true };

@@ -815,7 +815,9 @@ const struct field replicate_stats_fields[] = {
 		"1: the node that this one is a standby of has not been heard "
 		"of for 2 s") },
 	{ ROW_INT(replicate_stats, "calls", calls),
-	  GAUGE("replica_calls", "Calls that the store has") },
+	  GAUGE("replica_calls",
+		"Calls that the store has, and endpoints that were "
+		"opened by themselves") },
 	{ ROW_INT(replicate_stats, "batches", batches),
 	  COUNTER("replica_batches_total", "Batches that the store has "
 					   "taken") },

@@ -12,11 +12,13 @@ import time
 
 import pytest
 
-from conftest import PATIENCE, own_host
+from conftest import PATIENCE, free_port, own_host
 from control import Control
 from machines import NET, Machine, why_not
+from ng_call import Call
 from redis_store import SERVER, RedisStore
-from test_crash import Load, Phone, address
+from telephony import System
+from test_crash import Load, Phone, address, assert_talk
 
 if not SERVER:
     pytest.skip("neither redis-server nor valkey-server is here",
@@ -437,3 +439,59 @@ def test_what_cannot_be_taken_is_said(store, node):
     redis.stop()
     b.until(lambda s: not s["up"])
     assert "" != refused(b)
+
+
+def test_dialogs_and_endpoints_go_over_with_their_calls(store, node):
+    redis, host = store(), own_host()
+    at = [f"127.0.0.1:{free_port()}" for _ in range(2)]
+    a = node("a", redis.url("a"), host, "--ng", at[0])
+    b = node("b", redis.url("b"), host, "--ng", at[1], "--standby-of", "a")
+    # a dialog, and one that nobody has answered
+    proxy = System(at[0])
+    call = Call(proxy, direction=["moves", "moves"])
+    call.offer("8 PCMA/8000")
+    call.answer("8 PCMA/8000")
+    ringing = Call(proxy, direction=["moves", "moves"])
+    ringing.offer("8 PCMA/8000")
+    assert_talk(call)
+    created = proxy.ok("query", call_id=call.id, from_tag="tag-a")["created"]
+    # two endpoints that were opened before, one of them in a call
+    opened = [a.control.ask("endpoint.open", {
+        "codec": "pcmu", "interface": "moves"})["result"] for _ in range(2)]
+    phones = Phone(1000), Phone(1001, 8)
+    started = a.start(a={"endpoint": opened[0]["endpoint"]},
+                      b={"codec": "pcma", "interface": "moves"})
+    for phone, party in zip(phones, "ab"):
+        phone.to = address(started[party]["rtp"])
+    load = Load(phones)
+    try:
+        load.all_heard(25)
+        had = a.replica()["batches"]
+        a.until(lambda s: s["batches"] > had + 2)
+        a.die()
+        until_free([*phones, call.a, call.b])
+        taken = b.control.ask("takeover", {})["result"]
+        load.all_heard(25)
+    finally:
+        load.stop()
+    assert (taken["calls"], taken["dropped"]) == (2, 0)
+    for phone in phones:
+        phone.assert_goes_on()
+    # the proxy asks the other node now
+    call.proxy = proxy = System(at[1])
+    assert proxy.ok("query", call_id=call.id,
+                    from_tag="tag-a")["created"] == created
+    assert proxy.ask("query", call_id=ringing.id,
+                     from_tag="tag-a")["result"] == "error"
+    assert_talk(call)
+    call.delete()
+    assert b.ended(1)[0]["reason"] == "stopped"
+    assert b.listed() == [started["call"]]
+    for e in opened:
+        assert b.control.ask("endpoint.query", {"endpoint": e["endpoint"]}
+                             )["result"]["rtp"] == e["rtp"]
+    assert "result" in b.control.ask("call.stop", {"call": started["call"]})
+    for e in opened:
+        assert "result" in b.control.ask("endpoint.close",
+                                         {"endpoint": e["endpoint"]})
+    b.until(lambda s: s["calls"] == 0)
