@@ -120,8 +120,8 @@ static int open_amr_wb_decoder(void **dec, const struct cr_codec_cfg *cfg,
 	return 0;
 }
 
-/* Take note of frame @buf of type @ft; of a lost one make what the library is
- * to hear instead. */
+/* Note frame @buf of type @ft; make a substitute of a lost one for the library.
+ */
 static void repeat(struct decoder *s, unsigned ft, uint8_t *buf)
 {
 	if (ft < NMODES) {

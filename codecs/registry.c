@@ -298,7 +298,7 @@ static const cr_ns relayed_lengths[] = { 5 * CR_MS,  10 * CR_MS, 20 * CR_MS,
 					 0 };
 static const struct cr_codec_mode relayed_modes[] = { { .name = "-" } };
 
-/* The entry for a codec that the parties of a conversation have, and this
+/* The entry for a codec that both parties of a call have, and this
  * node perhaps not: neither encoder nor decoder, and any clock that speech has
  * in RTP. It is in no list, for nothing but a relay can use it. */
 const struct cr_codec cr_codec_relayed = {

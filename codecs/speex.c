@@ -15,7 +15,7 @@
 #include "codecs/registry.h"
 #include "codecs/speex_bits.h"
 
-/* Octets of a frame that we hear: as the payload's. */
+/* Octets of a received frame: as the payload's. */
 #define BYTES_MAX 128
 
 struct encoder {

@@ -106,8 +106,8 @@ cr_ns be_server_promise(struct be_server *s, cr_ns at, cr_ns work);
 /** The job of the last promise was not run and will not be. */
 void be_server_refund(struct be_server *s);
 
-/** Somebody ran @over longer than its worst case until @now: that is taken
- * from best effort, whose next promises are the later for it. */
+/** A job ran @over longer than its worst case until @now: that is taken from
+ * best effort, whose next promises are the later for it. */
 void be_server_charge(struct be_server *s, cr_ns now, cr_ns over);
 
 /** There was an instant, at @now at the latest, at which nothing waited. */

@@ -28,7 +28,7 @@ static bool is_hard(const struct cr_rq *rq)
 
 /* --- joining and leaving --- */
 
-/* Where frames are not cut, an overrun is over before anybody can react. */
+/* Where frames are not cut, an overrun is over before the server can react. */
 int cbs_rq_init(struct cr_rq *rq)
 {
 	struct deadline_rq *d = &cbs_rq_of(rq)->admitted;

@@ -94,7 +94,7 @@ static cr_ns shortest_window(const struct deadline_rq *d,
 	return shortest;
 }
 
-/* Share of a CPU that the longest frame of anybody blocks, with @t, for the
+/* Share of a CPU that the longest frame of any task blocks, with @t, for the
  * classes up to @last. */
 static int64_t blocking(const struct cr_rq *rq, const struct cr_task *t,
 			enum cr_class last)

@@ -94,7 +94,7 @@ struct deadline_opts {
 #define DEADLINE_OPTIONS                                                       \
 	((const struct cr_opt[]){ DEADLINE_OPT_BOUND, { .name = NULL } })
 
-/** The longest frame of anybody, and the shortest of the tasks of best effort,
+/** The longest frame of any task, and the shortest of the tasks of best effort,
  * each by its worst case; 0: there are none. */
 cr_ns deadline_longest(const struct deadline_rq *rq);
 cr_ns deadline_shortest_be(const struct deadline_rq *rq);

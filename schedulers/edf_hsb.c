@@ -213,7 +213,7 @@ static struct cr_task *run_be(struct cr_rq *rq, const struct choice *c)
 	return t;
 }
 
-/* Somebody may use the slack that comes first: who needs it most. */
+/* Give the slack that comes first to the task that needs it most. */
 static struct cr_task *run_on_slack(struct cr_rq *rq, const struct choice *c)
 {
 	struct hsb_rq *q = hsb_rq_of(rq);

@@ -140,7 +140,7 @@ void hsb_settle(struct cr_rq *rq, cr_ns now);
 /** Best-effort servers for those that wait, no more and no less. When all that
  * comes at @now is known. */
 void hsb_match_be(struct cr_rq *rq, cr_ns now);
-/** When something is to be renewed for somebody who waits; CR_NEVER: never. */
+/** The next renewal for a task that waits; CR_NEVER: none. */
 cr_ns hsb_next_renewal(const struct cr_rq *rq);
 
 /** @t, which is in no tree, waits: READY or SPENT. */
@@ -176,8 +176,7 @@ void hsb_leave(struct cr_rq *rq, struct cr_task *t);
  * its task? Only of hard tasks. */
 bool hsb_in_time(const struct cr_task *t);
 
-/** The longest frame of anybody in @rq, by its worst case; 0: nobody is there.
- */
+/** The longest frame of any task in @rq, by its worst case; 0: no task. */
 cr_ns hsb_longest(const struct cr_rq *rq);
 
 /** The budget of @t's server in a period that begins now, > 0. */

@@ -221,7 +221,7 @@ static int64_t room_3(const struct sums *s, const struct hsb_opts *o)
 	return share_limit(s) - cr_ns_max(soft, s->be_share + 1);
 }
 
-/* That of constraints 1 to 4 that leaves least room in @rq, with @t in it. */
+/* The least room that constraints 1 to 4 leave in @rq with @t in it. */
 static int64_t room_with(const struct cr_rq *rq, const struct cr_task *t,
 			 struct cr_verdict *v)
 {

@@ -199,7 +199,7 @@ static cr_ns reaches(const struct cr_task *r, cr_ns zero, cr_ns other,
 	return zero == CR_NEVER ? now : now + (other - zero);
 }
 
-/* When somebody that waits will overtake @r, running since @since. */
+/* When a waiting task will overtake @r, running since @since. */
 static cr_ns overtaken(const struct cr_rq *rq, const struct cr_task *r,
 		       cr_ns since, cr_ns now)
 {
@@ -268,7 +268,7 @@ static int victim_of(const struct cr_rq *rq, struct llf_task *w, cr_ns now)
 	return worst;
 }
 
-/* CPUs whose job is overtaken by somebody, if its mask allows that. */
+/* CPUs whose job is overtaken by a task whose mask allows them. */
 static unsigned overtaken_now(const struct cr_rq *rq, cr_ns now)
 {
 	unsigned n = 0;

@@ -91,7 +91,7 @@ void residual_curve(const struct residual *r, cr_ns smax, struct curve *e);
 void curve_line_from_origin(const struct curve *e, cr_ns least,
 			    struct curve *line);
 
-/** A line that somebody asked for. Zero is the steepest that there is. */
+/** A requested line. Zero is the steepest that there is. */
 struct curve_request {
 	cr_ns begin;   /**< where it leaves 0, but not before @e does */
 	int64_t slope; /**< 0, and more than is below @e: the steepest there */

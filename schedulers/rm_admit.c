@@ -237,8 +237,8 @@ static const struct cr_task *next_up(struct rm_member **m,
 	return t;
 }
 
-/* What the members of @t's level before it cost: @walked, of those from it
- * down, is the rest. */
+/* Cost of the members of @t's level before it: @walked, of those from it down,
+ * is the rest. */
 static cr_ns cost_before(struct rm_admitted *a, const struct cr_task *t,
 			 cr_ns walked)
 {

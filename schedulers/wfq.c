@@ -32,7 +32,7 @@ struct wfq_task {
 struct wfq_rq {
 	struct wfq_queue queue;
 	cr_ns since; /* it was counted up to here       */
-	bool busy;   /* somebody waits, or is served    */
+	bool busy;   /* a task waits, or is served */
 };
 
 _Static_assert(sizeof(struct wfq_task) <= CR_TASK_PRIV, "room in a task");

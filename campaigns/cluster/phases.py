@@ -37,7 +37,6 @@ class Run:
         args = self.args
         self.most = math.ceil(args.calls / args.nodes) + 1
         for n in range(1, args.nodes + 1):
-            # a conversation is two calls of a node
             self._node(n, ["--max-calls", str(self.most)] if n == 1 else [])
         self.set = Set(self.out, self.args.config, self.nodes)
 

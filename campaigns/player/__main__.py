@@ -15,7 +15,7 @@ Each has a score: PESQ, if this Python has the package pesq, else the E-model's.
 Run folder: OUT/blocks.
 What cannot be switched so is played in separate whole runs, one after another, each
 with a daemon and a feeder of its own: the kernel's schedulers, a media proxy, files
-to convert, conversations, calls that come and go at random, expectations. The
+to convert, two-way flows, calls that come and go at random, expectations. The
 command says why.
 A folder of campaigns is played by its own program (thesis, overload and cluster
 live, scale simulated), or else simulated by campaigns/simulate (best).

@@ -58,8 +58,8 @@ def campaign_flows(campaign):
         name = f"flow {f['flow']}"
         if not f["codecs"]:
             return f"{name} has no codecs"
-        if f["conversation"]:
-            return f"{name} is a conversation"
+        if f["two_way"]:
+            return f"{name} is a two-way flow"
         if f["poisson"] or f["exponential"]:
             return f"calls of {name} come or go at random"
         if f["like"]:

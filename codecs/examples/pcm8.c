@@ -14,7 +14,7 @@
 
 enum { SAMPLES = 160 }; /* 20 ms */
 
-/* What a call's encoder or decoder remembers: here, nothing. */
+/* State of an encoder or decoder: here, none. */
 struct state {
 	int unused;
 };

@@ -216,7 +216,7 @@ void stock_ph_disp(void *state, int mode, int16_t x[], int16_t code_gain,
 int16_t vad1(void *state, int16_t in[], int32_t *overflow);
 int16_t stock_vad1(void *state, int16_t in[], int32_t *overflow);
 
-/* What the kernels call and the library keeps. */
+/* Functions of the library that kernels call. */
 void vad_tone_detection(void *vad, int32_t max, int32_t energy,
 			int32_t *overflow);
 void vad_tone_detection_update(void *vad, int16_t one_lag, int32_t *overflow);
@@ -378,8 +378,8 @@ int16_t stock_MR475_gain_quant(void *predictor, int16_t exp0, int16_t frac0,
 			       int16_t *code_gain0, int16_t *pitch_gain1,
 			       int16_t *code_gain1, int32_t *overflow);
 
-/** What the quantisers call of the library: 2^(exp.frac), the logarithm of
- * @v > 0, the prediction of the code gain and its update. */
+/** Functions of the library that quantisers call: 2^(exp.frac), the logarithm
+ * of @v > 0, the prediction of the code gain and its update. */
 int32_t Pow2(int16_t exp, int16_t frac, int32_t *overflow);
 void Log2(int32_t v, int16_t *exp, int16_t *frac, int32_t *overflow);
 void gc_pred(void *predictor, int mode, int16_t code[], int16_t *exp,

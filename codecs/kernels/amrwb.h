@@ -150,7 +150,7 @@ void Qpisf_2s_36b(int16_t isf[], int16_t isf_q[], int16_t past[],
 void stock_Qpisf_2s_36b(int16_t isf[], int16_t isf_q[], int16_t past[],
 			int16_t index[], int16_t survivors);
 
-/* What the library has besides, and kernels use. */
+/* Parts of the library that kernels use. */
 
 /** The window of the LPC analysis, Q15. */
 extern const int16_t vo_window[384];

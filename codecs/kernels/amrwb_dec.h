@@ -21,7 +21,7 @@ void band_pass_6k_7k(int16_t signal[], int16_t n, int16_t mem[], int16_t x[]);
 void stock_band_pass_6k_7k(int16_t signal[], int16_t n, int16_t mem[],
 			   int16_t x[]);
 
-/* What the library has besides, and kernels use. */
+/* Parts of the library that kernels use. */
 
 /** Filters for a quarter of a sample, by row, Q14. */
 extern const int16_t inter4_2[4][32];

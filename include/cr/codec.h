@@ -155,13 +155,13 @@ struct cr_codec {
 				   unsigned rate);
 };
 
-/* What follows is the program's: a plug-in cannot call it. */
+/* The rest belongs to the program: a plug-in cannot call it. */
 
 /** All codecs, NULL-terminated, in the order they are shown. */
 extern const struct cr_codec *const *const cr_codecs;
 
 /** "relayed", which is none of them: it stands for a codec that both parties of
- * a conversation have, and has neither encoder nor decoder. */
+ * a two-way call have, and has neither encoder nor decoder. */
 extern const struct cr_codec cr_codec_relayed;
 
 /** The codec called @name, or NULL. */

@@ -8,7 +8,7 @@
 
 #include "cr/time.h"
 
-/** What a policy promises of a task. */
+/** Promise of a policy for a task. */
 enum cr_promise_kind {
 	CR_PROMISE_NOTHING,  /**< rule says why                             */
 	CR_PROMISE_LATENESS, /**< the latest that any job is done           */
@@ -29,8 +29,8 @@ struct cr_servers {
 	cr_ns be_period;
 };
 
-/** What holds of a task beside those that are there now, as long as none
- * exceeds what it is admitted by. */
+/** A bound that holds for a task beside the present ones, as long as none
+ * exceeds what it was admitted with. */
 struct cr_promise {
 	enum cr_promise_kind kind;
 	/** Static text for people: the theorem or test that says so; or why

@@ -170,7 +170,7 @@ struct cr_sched_ops {
 	unsigned (*explain)(const struct cr_task *t, struct cr_kv *kv,
 			    unsigned max);
 
-	/** What holds of @t, hard or soft and added, as of now: fill @p, which
+	/** Promise for @t, hard or soft and added, as of now: fill @p, which
 	 * starts as CR_PROMISE_NOTHING without a rule, and give a rule in any
 	 * case. This binds: users are told of it and size their play-out
 	 * buffers by it. Beside explain()'s numbers they see in_time: 1 where
@@ -269,7 +269,7 @@ enum cr_class {
 
 enum cr_state { CR_IDLE, CR_QUEUED, CR_RUNNING };
 
-/** What one job costs, in CPU time. */
+/** Cost of one job, in CPU time. */
 struct cr_cost {
 	cr_ns mean, p99;
 	uint64_t variance_ns2;
@@ -380,7 +380,7 @@ struct cr_rq {
 	void *priv;
 };
 
-/** What a number of explain() counts, and therefore how people see it. */
+/** Unit of a number of explain(), and so how it is shown. */
 enum cr_kv_unit {
 	CR_KV_COUNT,	/**< anything: as it is                         */
 	CR_KV_NS,	/**< a time; CR_NEVER: never                    */
@@ -461,9 +461,9 @@ static inline cr_ns cr_task_worst(const struct cr_task *t)
 	return cr_ns_max(t->cost.p99, t->cost.mean);
 }
 
-/** What a job of @t counts as where it is admitted: guaranteed tasks by the
- * worst case, others by the average. Policies under which best effort takes
- * nothing from others need not count it. */
+/** Demand of a job of @t in an admission test: guaranteed tasks by the worst
+ * case, others by the average. Policies under which best effort takes nothing
+ * from others need not count it. */
 static inline cr_ns cr_task_demand(const struct cr_task *t)
 {
 	return t->cls == CR_HARD ? cr_task_worst(t) : t->cost.mean;

@@ -53,7 +53,7 @@ enum cr_outcome {
 /** More is not known, cr_trace_job.charged_before. */
 #define CR_TRACE_CHARGE_MAX 0xffffffu
 
-/** What a call is; written once, when it starts. Strings end in NUL. */
+/** A call; written once, when it starts. Strings end in NUL. */
 struct cr_trace_call {
 	uint8_t kind;		   /**< CR_TRACE_CALL */
 	uint8_t cls;		   /**< enum cr_class */
@@ -94,7 +94,7 @@ struct cr_trace_job {
 	uint32_t charged_before : 24;
 };
 
-/** What a note is about. */
+/** Subject of a note. */
 enum cr_trace_note_code {
 	CR_NOTE_LOST = 0,     /**< records; count: how many                 */
 	CR_NOTE_SWITCHED = 1, /**< to the scheduler in text                 */

@@ -31,13 +31,6 @@ static bool takes_argument(const struct field *o)
 	return o->kind != FIELD_BOOL;
 }
 
-static int argument_of(const struct cli *c, const struct field *o)
-{
-	if (takes_argument(o))
-		return required_argument;
-	return c->has_file ? optional_argument : no_argument;
-}
-
 static void build_table(const struct cli *c, struct table *t)
 {
 	size_t n = 0, s = 0;
@@ -52,7 +45,9 @@ static void build_table(const struct cli *c, struct table *t)
 		CR_ASSERT(n < CLI_MAX_OPTS);
 		t->longs[n++] = (struct option){
 			.name = o->name,
-			.has_arg = argument_of(c, o),
+			.has_arg = takes_argument(o) ? required_argument
+				   : c->has_file     ? optional_argument
+						     : no_argument,
 			.val = ROW_BASE + i,
 		};
 		if (o->letter)

@@ -180,7 +180,13 @@ struct field {
 	const char *with; /**< a key that has to be given, too; or NULL    */
 };
 
-/* --- rows of options and keys --- */
+/*
+ * --- rows of options and keys ---
+ *
+ * They need no C type: such a row is read only, and its kind and size say how.
+ * A row of the protocol is written as a result, too, so its macro takes the
+ * type from the struct.
+ */
 
 /** A row's member @m of struct @type. */
 #define FIELD_IN(type, m)                                                      \

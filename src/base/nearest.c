@@ -11,13 +11,6 @@
 
 #define MAX_WORD 48u
 
-static unsigned min3(unsigned a, unsigned b, unsigned c)
-{
-	unsigned m = a < b ? a : b;
-
-	return m < c ? m : c;
-}
-
 static int lower_letter(const char *s, unsigned i)
 {
 	return tolower((unsigned char)s[i]);
@@ -38,8 +31,11 @@ static unsigned distance(const char *a, const char *b)
 			unsigned differs = lower_letter(a, i - 1) !=
 					   lower_letter(b, j - 1);
 
-			now[j] = min3(last[j] + 1, now[j - 1] + 1,
-				      last[j - 1] + differs);
+			now[j] = last[j - 1] + differs;
+			if (now[j] > last[j] + 1)
+				now[j] = last[j] + 1;
+			if (now[j] > now[j - 1] + 1)
+				now[j] = now[j - 1] + 1;
 			if (i > 1 && j > 1 && now[j] > before[j - 2] + 1 &&
 			    lower_letter(a, i - 1) == lower_letter(b, j - 2) &&
 			    lower_letter(a, i - 2) == lower_letter(b, j - 1))

@@ -82,10 +82,10 @@ int read_expect(const struct section *s, enum campaign_metric first,
 
 /* --- conversions: files that the daemon converts beside calls --- */
 
-/* What the daemon can make of WAV files. */
+/* Check that the daemon can convert WAV files to it. */
 static int check_made(const struct section *s, struct codec_use *out)
 {
-	int rc = check_endpoint(s, out);
+	int rc = section_check_codec(s, out);
 
 	if (rc)
 		return rc;
@@ -219,11 +219,10 @@ static int check_flow_among(const struct section *s, const struct campaign *c,
 
 	for (unsigned k = 0; k + f->party.side < i; k++)
 		if (strcmp(f->name, c->flows[k].name) == 0 ||
-		    strcmp(campaign_title(f), campaign_title(&c->flows[k])) ==
-			    0)
-			return section_fail(
-				s, "name", "name=%s: flow of line %u has it",
-				campaign_title(f), c->flows[k].line);
+		    strcmp(flow_title(f), flow_title(&c->flows[k])) == 0)
+			return section_fail(s, "name",
+					    "name=%s: flow of line %u has it",
+					    flow_title(f), c->flows[k].line);
 	if (f->start.at >= c->duration)
 		return section_fail(start, "at",
 				    "at: the campaign has ended by then");
@@ -245,10 +244,10 @@ static int find_like(const struct section *s, struct campaign *c, unsigned i)
 	for (unsigned k = 0; like && k < i; k++) {
 		if (c->flows[k].like >= 0)
 			continue;
-		if (strcmp(campaign_title(&c->flows[k]), like) == 0)
+		if (strcmp(flow_title(&c->flows[k]), like) == 0)
 			c->flows[i].like = (int)k;
 		if (n < 64)
-			names[n++] = campaign_title(&c->flows[k]);
+			names[n++] = flow_title(&c->flows[k]);
 	}
 	if (!like || c->flows[i].like >= 0)
 		return 0;
@@ -286,7 +285,7 @@ static int read_flows(const struct section *top, struct campaign *c)
 		struct section *s = &v->below[i];
 		unsigned at = c->flow_count;
 
-		c->flow_count += 1 + is_conversation(s);
+		c->flow_count += 1 + section_is_two_way(s);
 		rc = read_flow(s, i, &c->flows[at]);
 		for (; !rc && at < c->flow_count; at++) {
 			struct campaign_flow *f = &c->flows[at];

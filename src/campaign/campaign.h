@@ -73,7 +73,7 @@ struct campaign_hold {
 	int64_t mean;	     /**< ns; CR_NEVER: to the campaign's end         */
 };
 
-/** What the network in front of the daemon does to packets. */
+/** Impairments of the network in front of the daemon. */
 struct campaign_network {
 	int64_t jitter;	   /**< delay, uniform from 0 to this, order kept, ns */
 	int64_t loss;	   /**< share of packets lost, ppm                    */
@@ -94,9 +94,9 @@ struct campaign_talk {
 	int64_t spurt, pause; /**< means, ns */
 };
 
-/** What calls say, and so how much frames would be missed. Live, the flow's
- * input is said by turns (VOICE_TURNS) or as it is (all others): the daemon
- * looks at what it gets. */
+/** The speech of calls, which decides how much a frame would be missed. Live,
+ * the flow's input is played in turns (VOICE_TURNS) or as it is (all others),
+ * and the daemon judges the frames itself. */
 enum campaign_voice_kind {
 	VOICE_UNKNOWN,
 	VOICE_TALK,	  /**< spurts and pauses, in which noise is sent; a
@@ -112,7 +112,7 @@ struct campaign_voice {
 	struct talk_spurts turns;
 };
 
-/** Digits of one conversation. */
+/** Digits that a party may dial in one call. */
 #define CAMPAIGN_DIGITS_MAX 64u
 /** The longest of them: its duration has 16 bits at 8 kHz. */
 #define CAMPAIGN_DIGIT_MAX (8 * CR_SEC)
@@ -142,7 +142,7 @@ struct campaign_change {
 	int64_t every; /**< and then each time; 0: once                     */
 };
 
-/** What becomes of sequence numbers and timestamps as the SSRC changes. */
+/** Sequence numbers and timestamps after a change of the SSRC. */
 enum campaign_numbering { NUMBERING_RANDOM, NUMBERING_CONTINUE };
 
 struct campaign_ssrc_change {
@@ -152,10 +152,10 @@ struct campaign_ssrc_change {
 
 struct campaign_address_change {
 	struct campaign_change when;
-	int64_t signalled; /**< 1: call.change tells         the daemon     */
+	int64_t signalled; /**< 1: call.change tells the daemon */
 };
 
-/** What the daemon is told of a party's address at the start. */
+/** Is the party's address signalled at the start? */
 enum campaign_address { ADDRESS_KNOWN, ADDRESS_LEARNED };
 
 /** How the daemon is to learn it: AUTO is its own choice, others are enum
@@ -163,11 +163,11 @@ enum campaign_address { ADDRESS_KNOWN, ADDRESS_LEARNED };
 #define CAMPAIGN_LEARN_AUTO 0
 #define CAMPAIGN_LEARN_STRICT 1
 
-/** A party of a conversation, beside what all flows have. */
+/** A party of a two-way flow: what one-way flows do not have. */
 struct campaign_party {
-	char conversation[CAMPAIGN_NAME_MAX]; /**< its name; "": a call     */
-	unsigned side;			      /**< 0: a, 1: b               */
-	cr_ns ptime;   /**< that of the conversation; 0: each its codec's     */
+	char flow[CAMPAIGN_NAME_MAX]; /**< its name; "": one way      */
+	unsigned side;		      /**< 0: a, 1: b               */
+	cr_ns ptime;   /**< that of the flow; 0: each its codec's             */
 	int64_t relay; /**< 1: the daemon may pass on what both speak       */
 	int64_t address; /**< enum campaign_address                         */
 	int64_t learn;
@@ -180,7 +180,7 @@ struct campaign_party {
 	struct campaign_address_change port;
 };
 
-/** What a job costs; simulator only. */
+/** Cost of a job; simulator only. */
 enum campaign_cost_kind {
 	COST_MEASURED, /**< the codecs, measured on this machine: the default of
 			    flows with codecs */
@@ -227,7 +227,7 @@ struct campaign_arrival {
 	const char *file;	    /**< as in the campaign, or NULL       */
 };
 
-/** What can be asked of a run: of its calls, then of its conversions. */
+/** Metrics of a run: of its calls, then of its conversions. */
 enum campaign_metric {
 	METRIC_LOSS,	   /**< sent frames that never came back, ppm     */
 	METRIC_LATE,	   /**< received frames behind the deadline, ppm  */
@@ -284,22 +284,22 @@ struct campaign_flow {
 	struct campaign_voice voice;
 	/** How much faster than ours the callers' clocks run. */
 	struct field_range drift;
-	/** A conversation is two flows, one behind the other: what a says to b,
+	/** A two-way flow is two of these, one behind the other: from a to b,
 	 * and back. That of b is like that of a (or what that is like). */
 	struct campaign_party party;
 	struct campaign_expect expect[NMETRICS];
 };
 
-/** Is @f one direction of a conversation? */
-static inline bool campaign_converses(const struct campaign_flow *f)
+/** Is @f one direction of a two-way flow? */
+static inline bool flow_is_two_way(const struct campaign_flow *f)
 {
-	return f->party.conversation[0] != '\0';
+	return f->party.flow[0] != '\0';
 }
 
-/** The flow's name in the file: that of its conversation, if it has one. */
-static inline const char *campaign_title(const struct campaign_flow *f)
+/** The flow's name in the file: that of its two-way flow, if it has one. */
+static inline const char *flow_title(const struct campaign_flow *f)
 {
-	return campaign_converses(f) ? f->party.conversation : f->name;
+	return flow_is_two_way(f) ? f->party.flow : f->name;
 }
 
 /** Files of recorded speech, converted by the daemon beside the calls:
@@ -346,7 +346,7 @@ struct campaign_receivers {
 /** campaign_platform.max_age as the daemon has it by default. */
 #define CAMPAIGN_AGE_AUTO 0
 
-/** What the daemon is to be started with: campaigns/run does it. */
+/** Options that campaigns/run starts the daemon with. */
 struct campaign_platform {
 	int64_t cpus;	    /**< workers                                   */
 	int64_t run_queues; /**< 1: global, cpus: partitioned, else clustered */
@@ -438,10 +438,10 @@ void campaign_free(struct campaign *c);
 /** Name of a metric as in the file: "p99-delay". */
 const char *campaign_metric_name(enum campaign_metric m);
 
-/** Whether @m is a time (ns) and not a share (ppm). */
+/** Is @m a time (ns), not a share (ppm)? */
 bool campaign_metric_is_time(enum campaign_metric m);
 
-/** Whether @value satisfies @x. */
+/** Does @value satisfy @x? */
 bool campaign_expect_met(const struct campaign_expect *x, int64_t value);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One flow of a campaign, or the two of a conversation: a's speech to b and b's
+ * One flow of a campaign, or the two of a two-way flow: a's speech to b and b's
  * to a. What both have is said once; what a party sends, and what happens to
  * it, is said of the party. Values are read by the tables, then checked against
  * each other and against what the codecs can do.
@@ -239,7 +239,7 @@ static int check_models(const struct section *s, struct campaign_flow *f)
 	return check_jobs(s, arrival, f);
 }
 
-/* --- what calls and conversations have in common --- */
+/* --- one-way and two-way flows --- */
 
 /* Keys that this codec does not know must not be given. */
 static int check_endpoint_keys(const struct section *s,
@@ -266,7 +266,7 @@ static int check_endpoint_keys(const struct section *s,
 	return 0;
 }
 
-int check_endpoint(const struct section *s, struct codec_use *endpoint)
+int section_check_codec(const struct section *s, struct codec_use *endpoint)
 {
 	unsigned rate = endpoint->cfg.sample_rate;
 	struct cr_err e;
@@ -353,16 +353,16 @@ static int check_count(const struct section *s, bool synthetic)
 	return 0;
 }
 
-/* The values of flow @s into @f; of a conversation, those of @party, too. */
+/* Read the values of flow @s into @f, and those of @party of a two-way flow. */
 static int read_flow_values(struct section *s, struct section *party,
 			    struct campaign_flow *f)
 {
 	static const char *const kinds[] = {
-		[FLOW_CALL] = "a call",
-		[FLOW_CONVERSATION] = "a conversation; see a and b",
+		[FLOW_ONE_WAY] = "a one-way flow",
+		[FLOW_TWO_WAY] = "a two-way flow; see a and b",
 		[FLOW_SYNTHETIC] = "a flow without codecs",
 	};
-	enum flow_kind kind = party ? FLOW_CONVERSATION : FLOW_CALL;
+	enum flow_kind kind = party ? FLOW_TWO_WAY : FLOW_ONE_WAY;
 	int rc;
 
 	f->line = section_line(s, NULL);
@@ -390,7 +390,7 @@ static int read_flow_values(struct section *s, struct section *party,
 	return 0;
 }
 
-/* What only flow number @i is called; of a conversation, each of @f. */
+/* Name flow number @i; of a two-way flow, each direction of @f. */
 static int name_flow(const struct section *s, unsigned i,
 		     struct campaign_flow f[2], bool both)
 {
@@ -401,7 +401,7 @@ static int name_flow(const struct section *s, unsigned i,
 		memcpy(name, f->name, sizeof(name));
 	if (both && strlen(name) + 2 >= CAMPAIGN_NAME_MAX)
 		return section_fail(s, "name",
-				    "name=%s: a conversation's has at most %u "
+				    "name=%s: a two-way flow's has at most %u "
 				    "letters",
 				    name, CAMPAIGN_NAME_MAX - 3);
 	if (!both)
@@ -409,7 +409,7 @@ static int name_flow(const struct section *s, unsigned i,
 	for (unsigned k = 0; k < 2 && both; k++) {
 		(void)snprintf(f[k].name, sizeof(f[k].name), "%.29s.%c", name,
 			       k ? 'b' : 'a');
-		memcpy(f[k].party.conversation, name, sizeof(name));
+		memcpy(f[k].party.flow, name, sizeof(name));
 		f[k].party.side = k;
 	}
 	return 0;
@@ -466,9 +466,9 @@ static int check_call_endpoints(const struct section *s,
 	if (!section_any(in) || !section_any(out))
 		return section_fail(s, NULL, "'%s' is missing",
 				    section_any(in) ? "out" : "in");
-	rc = check_endpoint(in, &f->in);
+	rc = section_check_codec(in, &f->in);
 	if (!rc)
-		rc = check_endpoint(out, &f->out);
+		rc = section_check_codec(out, &f->out);
 	if (rc)
 		return rc;
 	if (!f->in.codec->encoder_open || !f->in.codec->decoder_open)
@@ -482,12 +482,12 @@ static int check_call_endpoints(const struct section *s,
 	return check_flow_ptime(s, f);
 }
 
-/* --- conversations --- */
+/* --- two-way flows --- */
 
 #define CN_STATIC 13
 #define CLOCK_STATIC 8000u
 
-bool is_conversation(const struct section *s)
+bool section_is_two_way(const struct section *s)
 {
 	return section_any(section_get(s, "a")) ||
 	       section_any(section_get(s, "b"));
@@ -552,7 +552,7 @@ static int check_party_endpoints(const struct section *s,
 		if (!section_any(party[k]))
 			return section_fail(s, NULL, "'%s' is missing",
 					    k ? "b" : "a");
-		rc = check_endpoint(party[k], &f[k].in);
+		rc = section_check_codec(party[k], &f[k].in);
 		if (rc)
 			return rc;
 		if (!f[k].in.codec->encoder_open ||
@@ -621,7 +621,7 @@ int read_flow(struct section *s, unsigned i, struct campaign_flow f[2])
 {
 	struct section *const party[] = { section_get(s, "a"),
 					  section_get(s, "b") };
-	bool both = is_conversation(s);
+	bool both = section_is_two_way(s);
 	int rc = 0;
 
 	for (unsigned k = 0; k < 1u + both && !rc; k++)

@@ -17,7 +17,8 @@
 
 _Static_assert(LONG <= CR_TASK_LONGEST, "what a file may say of a cost is one");
 
-/* A value in @member of struct @type: name, bounds, default, help. */
+/* Rows of OPT() with the arguments that each kind of key has: a value in
+ * @member of struct @type, name, bounds, default, help. */
 /* clang-format off */
 #define ROW(type, member, key, what, lo, hi, value, words, ...)                \
 	OPT(what, key, NULL, __VA_ARGS__, .min = (lo), .max = (hi),            \
@@ -533,7 +534,7 @@ const struct field conversions_expect_keys[] = {
 };
 
 #define T campaign_flow
-#define NO_PARTIES ONLY(~OF(FLOW_CONVERSATION))
+#define NO_PARTIES ONLY(~OF(FLOW_TWO_WAY))
 static const struct field flow_keys[] = {
 	READ(T, name, "name", read_name_key, "of the flow, unique"),
 	INT(T, count, "count", 1, 1000000, 0, "calls"),
@@ -555,9 +556,9 @@ static const struct field flow_keys[] = {
 	DRIFT(T, "each caller's clock is so much fast: 50ppm, -100ppm..100ppm",
 	      NO_PARTIES),
 	ROW(T, party.relay, "relay", FIELD_BOOL, 0, 1, 1, NULL,
-	    "conversations: without a codec, where both parties speak the "
+	    "two-way flows: without a codec, where both parties speak the "
 	    "same",
-	    ONLY(OF(FLOW_CONVERSATION))),
+	    ONLY(OF(FLOW_TWO_WAY))),
 	INT(T, terms.nice, "nice", -20, 19, 0, "niceness of a call"),
 	INT(T, terms.weight, "weight", 1, 100000, 1024,
 	    "share of a call; 1024 is neutral"),
@@ -566,7 +567,7 @@ static const struct field flow_keys[] = {
 	PART(T, in, "in", endpoint_keys, "what callers send", NO_PARTIES),
 	PART(T, out, "out", endpoint_keys, "what they get back", NO_PARTIES),
 	SECTION("a", party_keys,
-		"in place of in and out: a conversation's party"),
+		"in place of in and out: a two-way flow's party"),
 	SECTION("b", party_keys, "the other one"),
 	LIST(T, input, "input",
 	     "WAV files, folders, globs (installed recordings)"),

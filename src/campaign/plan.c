@@ -149,7 +149,7 @@ struct maker {
 	struct plan *plan;
 	const struct plan_options *o;
 	size_t room;
-	uint64_t conversations; /* so far */
+	uint64_t two_way_calls; /* so far */
 	struct cr_err *err;
 };
 
@@ -241,13 +241,13 @@ static struct plan_call make_planned_call(const struct maker *m, unsigned flow,
 	return made;
 }
 
-/* One call, or both directions of a conversation, that begin at @at. What is
- * too short to send a frame is left out. */
+/* Add a call, one-way or two-way, that begins at @at. One that is too short to
+ * send a frame is left out. */
 static int place_call(struct maker *m, unsigned flow, unsigned index, cr_ns at)
 {
 	const struct campaign_flow *f = &m->plan->campaign->flows[flow];
 	struct random r = random_of(m->o->seed, flow, index);
-	unsigned n = campaign_converses(f) ? 2 : 1;
+	unsigned n = flow_is_two_way(f) ? 2 : 1;
 	struct plan_call made[2];
 	cr_ns hold;
 	int rc = 0;
@@ -262,9 +262,9 @@ static int place_call(struct maker *m, unsigned flow, unsigned index, cr_ns at)
 		if (!made[i].frames)
 			return 0;
 	}
-	m->conversations += n == 2;
+	m->two_way_calls += n == 2;
 	for (unsigned i = 0; i < n && !rc; i++) {
-		made[i].conversation = n == 2 ? m->conversations : 0;
+		made[i].two_way_call = n == 2 ? m->two_way_calls : 0;
 		rc = add_call(m, &made[i]);
 	}
 	return rc;
@@ -411,12 +411,12 @@ static cr_ns first_time(const struct campaign_change *when)
 	return when->at ? when->at : when->every;
 }
 
-/* Of @s->flow and @s->call. Calls that are no conversations have nothing. */
+/* Of @s->flow and @s->call. One-way calls have nothing. */
 static void party_init(struct plan_stream *s)
 {
 	const struct campaign_party *p = &s->flow->party;
 
-	if (!campaign_converses(s->flow))
+	if (!flow_is_two_way(s->flow))
 		return;
 	s->party = (struct plan_party){
 		.lengths = random_fork(s->call->seed, 6),
@@ -531,7 +531,7 @@ static unsigned say_noise(struct plan_stream *s, struct plan_packet *out)
  *   frame -> spurt? -> silent? -> number it -> lost? -> delay
  *         -> hold it back, or put it out with its copy and the one held
  *
- * Parties of conversations also dial, send noise, and change.
+ * Parties of two-way calls also dial, send noise, and change.
  */
 
 static void begin_spurt(struct plan_stream *s, bool pausing)
@@ -637,7 +637,7 @@ static void put_speech_packet(struct plan_stream *s)
 		put_numbered(s, (struct plan_packet){ .frame = s->frame });
 }
 
-/* What a party sends in frame s->frame: a digit, speech or noise. */
+/* Put what a party sends in frame s->frame: a digit, speech or noise. */
 static void put_party(struct plan_stream *s)
 {
 	struct plan_packet said[PARTY_PACKETS];
@@ -677,7 +677,7 @@ bool plan_stream_next(struct plan_stream *s, struct plan_packet *out)
 {
 	if (s->taken == s->nready) {
 		s->taken = s->nready = 0;
-		if (campaign_converses(s->flow)) {
+		if (flow_is_two_way(s->flow)) {
 			for (; !s->nready && s->frame < s->call->frames;
 			     s->frame++)
 				put_party(s);
@@ -719,7 +719,7 @@ uint64_t plan_hash(const struct plan *p)
 			mix_value(&hash, k.seq << 3 | (unsigned)k.marker << 2 |
 						 (unsigned)k.lost << 1 |
 						 k.copy);
-			if (!p->calls[i].conversation)
+			if (!p->calls[i].two_way_call)
 				continue;
 			mix_value(&hash, (uint64_t)k.kind << 40 |
 						 (uint64_t)k.ssrc << 24 |

@@ -41,9 +41,9 @@ struct plan_call {
 	cr_ns start;	 /**< its first frame; phases are spread over ptime */
 	uint64_t frames; /**< media frames until it ends, >= 1         */
 	int64_t drift;	 /**< the caller's clock is so much fast, ppm  */
-	/** From 1: the conversation of which this is one direction; the other
-	 * one has the same number, and the next flow. 0: a call. */
-	uint64_t conversation;
+	/** From 1: the two-way call of which this is one direction; the other
+	 * one has the same number, and the next flow. 0: one-way. */
+	uint64_t two_way_call;
 	uint32_t id; /**< in traces; 0: its place in the plan, from 1     */
 };
 
@@ -57,7 +57,7 @@ struct plan {
 	size_t count;
 };
 
-/** What the user may change without touching the file. */
+/** Options of the user that override the file. */
 struct plan_options {
 	uint64_t seed;
 	cr_ns duration;
@@ -106,7 +106,7 @@ struct plan_packet {
 	bool lost;	/**< the network loses it: not to be sent           */
 	bool copy;	/**< the network's duplicate of the packet before   */
 	bool held;	/**< the network has let others overtake it         */
-	/* of parties of conversations */
+	/* of parties of two-way calls */
 	enum plan_kind kind;
 	uint16_t ssrc, port; /**< how often each has changed before        */
 	/* of events */
@@ -119,7 +119,7 @@ struct plan_packet {
  * was held back. */
 #define PLAN_READY 9u
 
-/** What a party of a conversation is about, beside speaking. */
+/** State of a party of a two-way call, beside its speech. */
 struct plan_party {
 	struct random lengths;	    /**< of digits                           */
 	cr_ns next_ssrc, next_port; /**< from the call's begin; CR_NEVER     */
@@ -187,7 +187,7 @@ struct segment_walk {
 	uint64_t first, step, offset;
 };
 
-/** That of the call with @seed. */
+/** Start a walk for the call with @seed. */
 void segment_walk_init(struct segment_walk *w, struct segments in,
 		       uint64_t seed);
 

@@ -239,7 +239,7 @@ static int read_section_member(const struct section *v, void *out)
 
 static int read_section_texts(struct section *v, struct campaign_texts *out)
 {
-	/* a conversation's is read twice: both of its directions have it */
+	/* a two-way flow's is read twice: for each direction */
 	if (!v->texts)
 		v->texts = calloc(v->count + 1, sizeof(*v->texts));
 	if (!v->texts)
@@ -585,8 +585,8 @@ static struct section *step_by_name(const struct campaign_file *f,
 	return NULL;
 }
 
-/* What @path leads to from @s, or NULL with the error. Sections that the file
- * does not have begin here. */
+/* Walk along @path from @s; NULL with the error. Sections that the file does
+ * not have are made here. */
 static struct section *walk_along(const struct campaign_file *f,
 				  struct section *s, const char *path)
 {

@@ -28,16 +28,15 @@ extern const struct field campaign_keys[];
  * conversions [NMETRICS - NCALL_METRICS]. */
 extern const struct field expect_keys[], conversions_expect_keys[];
 
-/** What is being read: the file, or a setting, which takes the place of what
- * the file says to a key. */
+/** Source of values: the file, or a setting, which replaces the file's value of
+ * a key. */
 struct campaign_file {
 	const char *name; /**< in messages: the path, or "--set KEY=VALUE" */
 	struct cr_err *err;
 	bool setting; /**< messages name no line */
 };
 
-/** What the file says to a key: a text, a list, or a section of further keys.
- */
+/** Value of a key: a text, a list, or a section of further keys. */
 struct section {
 	const struct campaign_file *file; /**< where it begins               */
 	unsigned line;			  /**< the same, from 1; 0: absent   */
@@ -78,14 +77,14 @@ int section_check_complete(const struct section *s);
 /** The rows of a section's keys. */
 const struct field *section_keys(const struct section *s);
 
-/** What key @name of @s has. */
+/** The value of key @name of @s. */
 struct section *section_get(const struct section *s, const char *name);
 
-/** Whether the file has key @name, and its text or NULL. */
+/** Has the file key @name? And its text, or NULL. */
 bool section_has(const struct section *s, const char *name);
 const char *section_text(const struct section *s, const char *name);
 
-/** Whether the file says anything: of a section, to a key of it or below. */
+/** Is it in the file: of a section, any key of it or below? */
 bool section_any(const struct section *s);
 
 /** The line of key @name (NULL: of the section), or of what is around. */
@@ -103,7 +102,7 @@ int section_check_model(const struct section *s, int64_t model,
 			const char *what);
 
 /** Models of a flow. */
-enum flow_kind { FLOW_CALL, FLOW_CONVERSATION, FLOW_SYNTHETIC };
+enum flow_kind { FLOW_ONE_WAY, FLOW_TWO_WAY, FLOW_SYNTHETIC };
 
 /** The number, or two of a FIELD_RANGE, of a value that section_values() has
  * checked. */
@@ -117,17 +116,17 @@ __attribute__((format(printf, 3, 4))) int section_fail(const struct section *s,
 
 /* --- the parts of a campaign, checked: their values are read --- */
 
-/** What must hold: an expect section, whose metrics begin at @first. */
+/** Read an expect section, whose metrics begin at @first. */
 int read_expect(const struct section *s, enum campaign_metric first,
 		struct campaign_expect *out);
 
 /** One side of calls, or what conversions make, whose values are read. */
-int check_endpoint(const struct section *s, struct codec_use *endpoint);
+int section_check_codec(const struct section *s, struct codec_use *endpoint);
 
-/** Is flow @s a conversation? */
-bool is_conversation(const struct section *s);
+/** Is flow @s a two-way flow? */
+bool section_is_two_way(const struct section *s);
 
-/** Flow number @i into @f; a conversation's are two: what a says, what b says.
+/** Flow number @i into @f; a two-way flow's are two: from a, from b.
  */
 int read_flow(struct section *s, unsigned i, struct campaign_flow f[2]);
 

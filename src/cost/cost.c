@@ -183,7 +183,7 @@ enum {
 	ROW_STATES = 101,
 };
 
-/* One call: its speech, its encoder and the decoder that hears it. */
+/* One call: its speech, its encoder and the decoder that gets its output. */
 struct bench_stream {
 	struct speech_reader reader;
 	struct synth synth;

@@ -227,20 +227,9 @@ void core_stand_in(struct core *c, struct cr_rq *rq, cr_ns now)
 	}
 }
 
-static bool must_abort(const struct core *c)
-{
-#ifdef CR_DEBUG
-	return !c->cfg.lenient;
-#else
-	(void)c;
-	return false;
-#endif
-}
-
 void core_blame(struct core *c, struct cr_rq *rq, const struct core_flaw *flaw,
 		cr_ns now)
 {
-	char text[512];
 	const struct cr_sched_ops *ops = rq->sched->ops;
 	struct core_rq *a = aux_of(c, rq);
 	struct core_fault *f = &a->fault;
@@ -260,11 +249,15 @@ void core_blame(struct core *c, struct cr_rq *rq, const struct core_flaw *flaw,
 		f->nkv = CORE_FAULT_KV;
 	a->fault_waits = true;
 	a->counts.faults++;
-	if (must_abort(c)) {
+#ifdef CR_DEBUG
+	if (!c->cfg.lenient) {
+		char text[512];
+
 		core_fault_text(f, text, sizeof(text));
 		(void)fprintf(stderr, "broken contract: %s\n", text);
 		abort();
 	}
+#endif
 	core_stand_in(c, rq, now);
 }
 

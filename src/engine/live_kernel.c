@@ -228,14 +228,6 @@ static bool take_number(struct live_servers *all, unsigned *number)
 	return got;
 }
 
-static void return_number(struct live_servers *all, unsigned number)
-{
-	(void)pthread_mutex_lock(&all->lock);
-	all->number[all->nfree++] = number;
-	all->running--;
-	(void)pthread_mutex_unlock(&all->lock);
-}
-
 /* Wait until the thread has what it asks the kernel for. */
 static int start_server(struct live_server *s)
 {
@@ -299,7 +291,10 @@ static int server_added(struct live *l, struct live_task *t,
 	rc = s ? start_server(s) : -ENOMEM;
 	if (!rc)
 		return 0;
-	return_number(all, number);
+	(void)pthread_mutex_lock(&all->lock);
+	all->number[all->nfree++] = number;
+	all->running--;
+	(void)pthread_mutex_unlock(&all->lock);
 	if (s)
 		server_free(s);
 	v->rule = refusal_rule(rc);

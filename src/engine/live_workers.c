@@ -260,19 +260,15 @@ static bool woken(const struct live_worker *w)
 	return atomic_load_explicit(&w->woken, memory_order_acquire);
 }
 
-/* Tell the core's other thread, and the memory bus, that this is a spin. */
-static void relax(void)
-{
-#if defined(__x86_64__) || defined(__i386__)
-	__builtin_ia32_pause();
-#endif
-}
-
 static void spin(struct live_worker *w, cr_ns until)
 {
 	(void)pthread_mutex_unlock(&w->home->lock);
-	while (!woken(w) && (until == CR_NEVER || clock_now() < until))
-		relax();
+	while (!woken(w) && (until == CR_NEVER || clock_now() < until)) {
+#if defined(__x86_64__) || defined(__i386__)
+		/* leave the core to its other thread, and the bus free */
+		__builtin_ia32_pause();
+#endif
+	}
 	(void)pthread_mutex_lock(&w->home->lock);
 }
 

@@ -69,14 +69,6 @@ static cr_ns arrival_spacing(const struct release *r)
 	return own ? r->cfg.spacing : r->cfg.period;
 }
 
-/* max(arrival, previous + spacing) */
-static cr_ns spaced(const struct release *r, cr_ns arrival)
-{
-	if (!r->count)
-		return arrival;
-	return cr_ns_max(arrival, cr_ns_add(r->last, arrival_spacing(r)));
-}
-
 /* The grid that the first arrival laid; a late frame counts from itself. */
 static cr_ns on_grid(const struct release *r, cr_ns arrival)
 {
@@ -97,7 +89,11 @@ static inline cr_ns logical(const struct release *r, cr_ns arrival)
 		return on_grid(r, arrival);
 	case RELEASE_SPORADIC:
 	case RELEASE_LBAP:
-		return spaced(r, arrival);
+		if (r->count)
+			return cr_ns_max(
+				arrival,
+				cr_ns_add(r->last, arrival_spacing(r)));
+		break;
 	case RELEASE_RATE:
 		break;
 	}

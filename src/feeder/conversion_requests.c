@@ -100,7 +100,7 @@ static int make_one(const char *path, struct speech_reader *r, unsigned rate,
 	return !bad ? 0 : errno ? -errno : -EIO;
 }
 
-/* What is made stays for conversions_close(), if this fails, too. */
+/* Make the files; conversions_close() removes them, also if this fails. */
 static int make_files(struct conversions *v, struct cr_err *e)
 {
 	unsigned rate = v->asked->out.codec->sample_rate;
@@ -366,7 +366,7 @@ void conversions_sum(const struct conversions *v, struct conversions_sum *sum)
 		sum->refused += c->state == REFUSED;
 		sum->frames += c->frames;
 	}
-	/* those whose end was not told are among them: the daemon is gone */
+	/* and those without a reported end: the daemon is gone */
 	sum->unfinished = sum->count - sum->done - sum->failed - sum->refused;
 	sum_turnarounds(v, sum);
 }

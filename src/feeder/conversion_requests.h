@@ -54,10 +54,10 @@ void conversions_ended(struct conversions *v, const json_t *ended, cr_ns now);
 /** Give up those that are not over, now or as soon as they have an answer. */
 void conversions_cancel(struct conversions *v);
 
-/** Whether all are over. */
+/** Are all over? */
 bool conversions_over(const struct conversions *v);
 
-/** What they came to. */
+/** Sums of all conversions. */
 struct conversions_sum {
 	int64_t count, done, failed, unfinished, refused;
 	uint64_t frames;      /**< transcoded, of those not done too      */

@@ -112,8 +112,8 @@ static void write_amr(const struct dump *d, FILE *f)
 	}
 }
 
-/* What a listener makes of it: the decoder conceals lost frames; of PCM codecs
- * they are silence. */
+/* Decode it as a listener would: the decoder conceals lost frames; with PCM
+ * codecs they are silence. */
 static int write_wav(const struct dump *d, FILE *f, struct cr_err *e)
 {
 	const struct cr_codec *c = d->endpoint.codec;

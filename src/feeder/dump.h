@@ -31,12 +31,12 @@ void dump_put(struct dump *d, uint64_t index, const uint8_t *payload,
 int dump_write(const struct dump *d, const char *dir, const char *name,
 	       struct cr_err *e);
 
-/** Write what a listener hears of it, as @dir/@name.wav: lost frames as the
+/** Write it as a listener would hear it, as @dir/@name.wav: lost frames as the
  * codec's decoder conceals them. 0, or -errno with @e. */
 int dump_write_speech(const struct dump *d, const char *dir, const char *name,
 		      struct cr_err *e);
 
-/** Whether dump_write() leaves something to decode. */
+/** Does dump_write() leave something to decode? */
 bool dump_coded(const struct dump *d);
 
 void dump_free(struct dump *d); /**< NULL is fine */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One call as the feeder plays it: what is asked for and ends at once, of one
- * stream, or of two, which are the directions of a conversation.
+ * stream, or of two, which are the directions of a two-way call.
  *
  * Threads: calls are the main thread's. It makes their streams, hands a stream
  * to the receiver (by SSRC) and then to the pacer, and reads its counters; what
@@ -24,14 +24,15 @@ struct dump;
 struct feeder_call;
 
 /**
- * One direction. That of a conversation has a phone, which sends from ports of
+ * One direction. That of a two-way call has a phone, which sends from ports of
  * its own, and what comes of it is heard at the other direction's. Its counters
  * in match are of speech.
  */
 struct feeder_stream {
 	/* main */
 	int64_t id;	    /**< the daemon's number of it              */
-	json_t *counts;	    /**< the daemon's counters, owned; NULL: not told */
+	json_t *counts;	    /**< the daemon's counters, owned; NULL: not
+				 reported */
 	struct port port;   /**< of its own, or none       */
 	struct port caller; /**< by NG: what it sends from */
 	/** Of port; of a phone: of what it sends from first. */
@@ -45,19 +46,19 @@ struct feeder_stream {
 	uint32_t ts_base; /**< output timestamp of frame 0; of by_port: learned
 			   */
 	uint8_t pt;
-	uint8_t pt_out; /**< of a conversation, and by NG */
-	/** Of a conversation: what its party sends or takes among the speech;
+	uint8_t pt_out; /**< of a two-way call, and by NG */
+	/** Of a two-way call: what its party sends or takes among the speech;
 	 * -1: none of it. */
 	int pt_events, pt_noise;
 	bool by_port; /**< all speech at its port is its, whatever the SSRC */
 	int fd;	      /**< to send from; borrowed until done */
 	struct sockaddr_storage to;
-	/** Of a conversation, and by NG: whence answers come. */
+	/** Of a two-way call, and by NG: whence answers come. */
 	struct sockaddr_storage from;
 	uint32_t ssrc_out;
 	struct match *match; /**< owned */
-	struct phone *phone; /**< of a conversation, owned: pacer    */
-	struct heard *heard; /**< of a conversation, owned: receiver */
+	struct phone *phone; /**< of a two-way call, owned: pacer    */
+	struct heard *heard; /**< of a two-way call, owned: receiver */
 	struct dump *dump;   /**< owned; NULL: not dumped; receiver writes */
 	cr_ns playout;	     /**< what comes later is not dumped           */
 	/** Of its flow: so many speak, by plan->index. NULL: all. */
@@ -87,14 +88,14 @@ enum feeder_call_state {
 
 struct feeder_call {
 	enum feeder_call_state state;
-	struct feeder_stream *side[2]; /**< of a conversation, what a says and
+	struct feeder_stream *side[2]; /**< of a two-way call, what a says and
 					    what b says; else [1] is NULL   */
 	cr_ns start;   /**< of the first of them, in the plan             */
 	int64_t id;    /**< the daemon's number                           */
 	cr_ns stop_at; /**< absolute; 0: not yet known                    */
-	/* of a conversation */
+	/* of a two-way call */
 	bool relay;		   /**< without codecs                      */
-	unsigned ended;		   /**< streams of which stream.ended told  */
+	unsigned ended;		   /**< streams reported by stream.ended */
 	cr_ns patience;		   /**< until then that is waited for       */
 	cr_ns close_at;		   /**< what is under way has come          */
 	json_t *reported;	   /**< call.stop's, owned; NULL            */
@@ -107,13 +108,13 @@ static inline unsigned call_streams(const struct feeder_call *c)
 	return c->side[1] ? 2 : 1;
 }
 
-/** Is @c a conversation that was accepted? */
-static inline bool conversation_began(const struct feeder_call *c)
+/** Is @c a two-way call that was accepted? */
+static inline bool two_way_began(const struct feeder_call *c)
 {
 	return c->side[1] && c->state >= CALL_ACTIVE && c->state <= CALL_ENDED;
 }
 
-/** The other direction of @st's conversation. */
+/** The other direction of @st's two-way call. */
 static inline struct feeder_stream *opposite_stream(
 	const struct feeder_stream *st)
 {

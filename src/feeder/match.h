@@ -126,7 +126,7 @@ bool match_received(struct match *m, const struct rtp_packet *p, cr_ns now,
 		    uint64_t *index);
 
 /**
- * New speech @p came at @now to a party of a conversation, in packet @index as
+ * New speech @p came at @now to a party of a two-way call, in packet @index as
  * counted by timestamps from the first one's (heard_packet()). That one is
  * taken for the answer to the first that was sent: if it was lost, delays are
  * longer by the frames lost. Receiver. Never late: a jitter buffer may hold it.

@@ -16,7 +16,7 @@
 #include "feeder/feeder_call.h"
 #include "run/run.h"
 
-/* --- the account of conversations: as JSON, and its faults for people --- */
+/* --- the account of two-way calls: as JSON, and its faults for people --- */
 
 bool output_balanced(const struct output *o)
 {
@@ -45,8 +45,8 @@ static json_t *heard_json(const struct heard *h)
 	return o;
 }
 
-/* What side @i of @c said: what was sent, counted, and came. */
-static json_t *conversation_side_json(const struct feeder_call *c, unsigned i)
+/* The account of side @i of @c: sent, counted by the daemon, received. */
+static json_t *call_side_json(const struct feeder_call *c, unsigned i)
 {
 	const struct feeder_stream *st = c->side[i];
 	const struct balance *b = &c->balance[i];
@@ -67,9 +67,9 @@ static json_t *conversation_side_json(const struct feeder_call *c, unsigned i)
 			 faults);
 }
 
-/* The list "conversations" of run.json, owned by the caller; NULL: the plan has
+/* The list "two_way_calls" of run.json, owned by the caller; NULL: the plan has
  * none. */
-static json_t *conversations_json_of(const struct session_result *r)
+static json_t *two_way_calls_json(const struct session_result *r)
 {
 	json_t *list = NULL;
 
@@ -78,16 +78,15 @@ static json_t *conversations_json_of(const struct session_result *r)
 
 		if (c->side[1] && !list)
 			list = json_array();
-		if (!conversation_began(c))
+		if (!two_way_began(c))
 			continue;
 		(void)json_array_append_new(
 			list,
 			json_pack("{s:s,s:I,s:b,s:o,s:o}", "flow",
-				  campaign_title(c->side[0]->flow), "index",
+				  flow_title(c->side[0]->flow), "index",
 				  (json_int_t)c->side[0]->plan->index, "relay",
-				  (int)c->relay, "a",
-				  conversation_side_json(c, 0), "b",
-				  conversation_side_json(c, 1)));
+				  (int)c->relay, "a", call_side_json(c, 0), "b",
+				  call_side_json(c, 1)));
 	}
 	return list;
 }
@@ -101,11 +100,11 @@ static void print_faults_of_side(const struct output *o,
 	for (unsigned k = 0; k < c->balance[i].count; k++)
 		(void)fprintf(f, "UNACCOUNTED %s:%u: %s-%u, from %c: %s\n",
 			      o->cfg->campaign->path, st->flow->line,
-			      campaign_title(st->flow), st->plan->index,
+			      flow_title(st->flow), st->plan->index,
 			      i ? 'b' : 'a', c->balance[i].faults[k]);
 }
 
-static void print_conversation_faults(const struct output *o, FILE *f)
+static void print_two_way_faults(const struct output *o, FILE *f)
 {
 	const struct session_result *r = o->result;
 	size_t began = 0;
@@ -113,7 +112,7 @@ static void print_conversation_faults(const struct output *o, FILE *f)
 	for (size_t i = 0; i < r->ncalls; i++) {
 		const struct feeder_call *c = &r->calls[i];
 
-		if (!conversation_began(c))
+		if (!two_way_began(c))
 			continue;
 		began++;
 		print_faults_of_side(o, c, 0, f);
@@ -121,7 +120,7 @@ static void print_conversation_faults(const struct output *o, FILE *f)
 	}
 	if (!began)
 		return;
-	(void)fprintf(f, "conversations  %zu; ", began);
+	(void)fprintf(f, "two-way calls  %zu; ", began);
 	if (output_balanced(o))
 		(void)fprintf(f, "every packet accounted for");
 	else
@@ -229,7 +228,7 @@ static json_t *flows_json(const struct output *o)
 	return list;
 }
 
-/* What the feeder itself took, per frame sent and, mostly, received: it shares
+/* The feeder's own CPU time, per frame sent and, mostly, received: it shares
  * the machine with the daemon. */
 static json_t *feeder_json(const struct output *o)
 {
@@ -262,7 +261,7 @@ json_t *output_json(const struct output *o)
 {
 	const struct session_result *r = o->result;
 	const struct session_cfg *cfg = o->cfg;
-	json_t *conversations = conversations_json_of(r);
+	json_t *two_way = two_way_calls_json(r);
 	json_t *scheduler = json_object_get(r->stats, "scheduler");
 	/* what that did that it must not */
 	const json_t *fault = json_object_get(r->stats, "scheduler_faults");
@@ -291,8 +290,8 @@ json_t *output_json(const struct output *o)
 	run_put(j, "total", tally_json(r->total));
 	if (r->conversions)
 		run_put(j, "conversions", conversions_json(r->conversions));
-	if (conversations)
-		run_put(j, "conversations", conversations);
+	if (two_way)
+		run_put(j, "two_way_calls", two_way);
 	run_put(j, "expectations", verdicts_json(&o->verdicts));
 	run_put(j, "feeder", feeder_json(o));
 	if (cfg->ng)
@@ -312,7 +311,7 @@ static double as_ms(cr_ns t)
 	return (double)t / 1e6;
 }
 
-/* The daemon's own counters; nothing, where it has told none. */
+/* The daemon's own counters; nothing, if it has reported none. */
 static void write_counts(FILE *f, const json_t *counts)
 {
 	static const char *const keys[] = { "packets_in",  "done",
@@ -407,8 +406,8 @@ int output_frames(const struct output *o, const char *dir, struct cr_err *e)
 	return run_file_close(&file, e);
 }
 
-/* What the call said, in full: the network model's losses are in it, the
- * talker's pauses are not. */
+/* The speech of the call in full: with frames that the network model loses,
+ * without the talker's pauses. */
 static struct dump *call_said(const struct output *o,
 			      const struct feeder_stream *st)
 {
@@ -479,7 +478,7 @@ static void print_delays(FILE *f, const struct tally *t)
 		METRIC_MAX_DELAY, METRIC_P99_JITTER
 	};
 
-	/* of conversations none are known: RTP does not tell them */
+	/* not known of two-way calls: RTP does not show them */
 	for (unsigned i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		if (histogram_count(&t->delay))
 			(void)fprintf(f, " %8.2f",
@@ -543,7 +542,7 @@ void output_table(const struct output *o, FILE *f)
 		print_flow_line(f, "all", r->total);
 	if (r->conversions)
 		print_conversions(r->conversions, f);
-	print_conversation_faults(o, f);
+	print_two_way_faults(o, f);
 	verdicts_print(&o->verdicts, c->path, f);
 	/* Things that spoil a measurement, and whose fault they are. */
 	if (r->refusal[0])

@@ -24,7 +24,7 @@ struct output {
  * 0, or -ENOMEM with @e. */
 int output_judge(struct output *o, struct cr_err *e);
 
-/** Was every packet of every conversation accounted for? */
+/** Was every packet of every two-way call accounted for? */
 bool output_balanced(const struct output *o);
 
 /** The content of run.json; owned by the caller, NULL: no memory. */

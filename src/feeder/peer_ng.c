@@ -356,11 +356,11 @@ int peer_sdp_check(const struct campaign_flow *f, struct cr_err *e)
 	const struct codec_use *endpoint = &f->in;
 	const char *unsaid = unsaid_of_endpoint(endpoint);
 
-	if (campaign_converses(f))
+	if (flow_is_two_way(f))
 		return cr_fail(e, -ENOTSUP,
-			       "%s is a conversation: by NG, flows with in and "
+			       "%s is a two-way flow: by NG, flows with in and "
 			       "out are played",
-			       campaign_title(f));
+			       flow_title(f));
 	if (!unsaid) {
 		endpoint = &f->out;
 		unsaid = unsaid_of_endpoint(endpoint);
@@ -369,7 +369,7 @@ int peer_sdp_check(const struct campaign_flow *f, struct cr_err *e)
 		return 0;
 	return cr_fail(e, -ENOTSUP,
 		       "flow %s: %s cannot be asked for by NG (%s)",
-		       campaign_title(f), unsaid, endpoint->codec->name);
+		       flow_title(f), unsaid, endpoint->codec->name);
 }
 
 unsigned peer_sdp_pt(const struct codec_use *endpoint)

@@ -40,13 +40,12 @@ int peer_ng_open(struct peer_ng **peer, struct event_base *base,
 int peer_ng_ask(struct peer_ng *peer, json_t *question, peer_ng_reply_fn *reply,
 		void *arg);
 
-/** Ask from now on, every @every, whether the peer is there, and tell @reply of
- * each answer, or that there is none. */
+/** Ping the peer every @every from now on, and call @reply for each answer or
+ * timeout. */
 void peer_ng_watch(struct peer_ng *peer, cr_ns every, peer_ng_reply_fn *reply,
 		   void *arg);
 
-/** No answer is waited for any more: who asked is told so. Ends the
- * watch. */
+/** Cancel all requests, with a reply to each that says so. Ends the watch. */
 void peer_ng_give_up(struct peer_ng *peer);
 
 /** Run the loop until all is answered, for @patience at most. */
@@ -81,7 +80,7 @@ int peer_sdp_check(const struct campaign_flow *f, struct cr_err *e);
 /** The payload type under which @endpoint is offered. */
 unsigned peer_sdp_pt(const struct codec_use *endpoint);
 
-/** Describe a party that speaks and hears @endpoint as payload type @pt, in
+/** Describe a party that sends and receives @endpoint as payload type @pt, in
  * packets of @ptime, at @address ("127.0.0.1:40100"): into @text. 0, or
  * -EINVAL: no address, or no room. */
 int peer_sdp_write(char text[PEER_SDP_BYTES], const struct codec_use *endpoint,

@@ -175,7 +175,7 @@ static struct heard_digit *last_digit(struct heard *h)
 	return h->ndigits ? &h->digits[h->ndigits - 1] : NULL;
 }
 
-/* Whether the timestamp of speech or noise rises. */
+/* Count a timestamp of speech or noise. False: it does not rise. */
 static bool count_heard_time(struct heard *h, uint32_t ts)
 {
 	bool rises = !h->speaking || (int32_t)(ts - h->ts) > 0;
@@ -285,7 +285,7 @@ struct part {
 };
 
 /* clang-format off */
-#define COUNTER(name) { #name, s->daemon[CALL_COUNTER_##name] }
+#define COUNTER(name) { #name, s->daemon[STREAM_COUNTER_##name] }
 /* clang-format on */
 
 __attribute__((format(printf, 2, 3))) static void fault(struct balance *b,
@@ -371,31 +371,34 @@ static void judge_received(const struct balance_side *s, struct balance *b)
 		in);
 	if (s->relay)
 		MUST_BE(b, "packets were taken in",
-			s->daemon[CALL_COUNTER_packets_in], relayed);
+			s->daemon[STREAM_COUNTER_packets_in], relayed);
 	else
 		MUST_BE(b, "frames were taken in, or made",
-			s->daemon[CALL_COUNTER_packets_in] +
-				s->daemon[CALL_COUNTER_synthesized],
+			s->daemon[STREAM_COUNTER_packets_in] +
+				s->daemon[STREAM_COUNTER_synthesized],
 			frames);
 }
 
 static void judge_sent(const struct balance_side *s, struct balance *b)
 {
 	const uint64_t *d = s->daemon;
-	uint64_t out = d[CALL_COUNTER_packets_out];
-	uint64_t made = out + d[CALL_COUNTER_no_destination] +
-			d[CALL_COUNTER_on_hold] + d[CALL_COUNTER_send_failed] +
-			d[CALL_COUNTER_excess];
+	uint64_t out = d[STREAM_COUNTER_packets_out];
+	uint64_t made = out + d[STREAM_COUNTER_no_destination] +
+			d[STREAM_COUNTER_on_hold] +
+			d[STREAM_COUNTER_send_failed] +
+			d[STREAM_COUNTER_excess];
 	/* frames that need not lead to a packet: digits, noise, what was made
 	 */
-	uint64_t quiet = d[CALL_COUNTER_events] + d[CALL_COUNTER_cn_in] +
-			 d[CALL_COUNTER_synthesized] + d[CALL_COUNTER_muted];
-	uint64_t done = d[CALL_COUNTER_done];
+	uint64_t quiet = d[STREAM_COUNTER_events] + d[STREAM_COUNTER_cn_in] +
+			 d[STREAM_COUNTER_synthesized] +
+			 d[STREAM_COUNTER_muted];
+	uint64_t done = d[STREAM_COUNTER_done];
 	/* and pauses leave as comfort noise when some of them were shed */
 	uint64_t least =
-		done > quiet && !d[CALL_COUNTER_pauses] ? done - quiet : 0;
-	uint64_t most = done + d[CALL_COUNTER_concealed] +
-			d[CALL_COUNTER_missing] + d[CALL_COUNTER_events_out];
+		done > quiet && !d[STREAM_COUNTER_pauses] ? done - quiet : 0;
+	uint64_t most = done + d[STREAM_COUNTER_concealed] +
+			d[STREAM_COUNTER_missing] +
+			d[STREAM_COUNTER_events_out];
 	uint64_t came = s->heard->count.packets + s->drops;
 
 	if (came != out)
@@ -427,8 +430,8 @@ static void judge_numbers(const struct balance_side *s, struct balance *b)
 	};
 	uint64_t gaps = rtp_source_lost(&s->heard->source);
 	/* what was lost on the way shows, too */
-	uint64_t explained = s->daemon[CALL_COUNTER_missing] +
-			     s->daemon[CALL_COUNTER_jitter_missed] + s->drops;
+	uint64_t explained = s->daemon[STREAM_COUNTER_missing] +
+			     s->daemon[STREAM_COUNTER_jitter_missed] + s->drops;
 	char text[160];
 
 	if (sum_parts(wrong, sizeof(wrong) / sizeof(wrong[0])))
@@ -442,8 +445,8 @@ static void judge_numbers(const struct balance_side *s, struct balance *b)
 		      gaps, explained);
 }
 
-/* What came is compared with what was sent, in order; a digit of which nothing
- * was left may be left out, and others may have been lost. */
+/* Compare received with sent digits, in order; a digit whose packets were all
+ * lost may be missing. */
 static void judge_digits(const struct balance_side *s, struct balance *b)
 {
 	const char *digits = s->phone->flow->party.dtmf.digits;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A party of a conversation: what it sends, what it is sent, and whether the
+ * A party of a two-way call: what it sends, what it is sent, and whether the
  * two balance with what the daemon counted between them.
  *
  * The main thread makes a phone. The pacer builds its packets and counts, the
@@ -50,8 +50,8 @@ extern const char phone_keys[PHONE_KEYS + 1];
 /** A digit as it was sent. */
 struct phone_digit {
 	uint64_t packets;  /**< 0: none left                               */
-	uint32_t duration; /**< the longest that was told, units of clock  */
-	bool ended;	   /**< an end was told                            */
+	uint32_t duration; /**< the longest reported duration, units of clock */
+	bool ended;	   /**< its end was received */
 };
 
 struct phone {
@@ -69,7 +69,7 @@ struct phone {
 	struct phone_digit digits[CAMPAIGN_DIGITS_MAX];
 
 	/* main */
-	unsigned signalled; /**< addresses that the daemon was told        */
+	unsigned signalled; /**< addresses signalled to the daemon */
 	uint64_t drops;	    /**< packets for which its ports had no room   */
 };
 
@@ -132,7 +132,7 @@ struct heard_counts {
 #undef HEARD_MEMBER
 };
 
-/** What is agreed; a payload type of -1: none. */
+/** Negotiated formats; a payload type of -1: none. */
 struct heard_cfg {
 	uint32_t ssrc; /**< 0: it is relayed, so the other party's          */
 	int pt, pt_event, pt_noise;
@@ -149,7 +149,7 @@ struct heard_digit {
 	uint64_t packets, ends;
 };
 
-/** What a telephone has on that key, or '?'. */
+/** The label of the key, or '?'. */
 static inline char heard_digit_key(const struct heard_digit *d)
 {
 	return d->code < PHONE_KEYS ? phone_keys[d->code] : '?';
@@ -177,7 +177,7 @@ void heard_init(struct heard *h, const struct heard_cfg *cfg);
 bool heard_packet(struct heard *h, const struct rtp_packet *p, uint64_t *index);
 
 /*
- * The balance of one direction of a conversation: what one party sent, what
+ * The balance of one direction of a two-way call: what one party sent, what
  * the daemon counted of it, and what the other party was sent. Every packet
  * must be in each of the three, and once:
  *
@@ -207,7 +207,7 @@ struct balance_side {
 	const struct heard *heard; /**< what the other one is sent      */
 	/** The daemon's counters of the stream, by enum call_counter. */
 	const uint64_t *daemon;
-	bool reported;	    /**< the daemon did tell these              */
+	bool reported;	    /**< the daemon reported these */
 	uint64_t drops;	    /**< of the other one's sockets             */
 	unsigned clock_out; /**< of the timestamps of what comes, Hz    */
 	/** One packet out for each of speech in: equally long, and no codec
@@ -218,7 +218,7 @@ struct balance_side {
 	bool relay;
 };
 
-/** What was found. Zero: nothing. */
+/** Result of a balance. Zero: no fault. */
 struct balance {
 	unsigned count; /**< of faults */
 	char faults[BALANCE_FAULTS_MAX][BALANCE_TEXT];

@@ -92,7 +92,7 @@ static void take_answer(struct receiver *r, struct feeder_stream *st,
 		dump_put(st->dump, index, p->payload, p->payload_bytes);
 }
 
-/* Of conversations and by NG, the port says whose a packet is; of other calls
+/* Of two-way calls and by NG, the port says whose a packet is; of other calls
  * its SSRC. */
 static void sort_packet(struct receiver *r, const struct intake_packet *in,
 			uint64_t tag)
@@ -267,7 +267,7 @@ int ports_check(enum campaign_ports layout, size_t calls, bool may_share,
 		       (unsigned long long)limit, remedy_for(may_share));
 }
 
-/* What a person can do about it, beside what udp_socket() says. */
+/* Add advice for the user to the error of udp_socket(). */
 static int explain_socket(int err, bool may_share, struct cr_err *e)
 {
 	struct cr_err why = *e;

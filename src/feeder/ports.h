@@ -107,7 +107,7 @@ int receiver_open(struct receiver **r, size_t streams, int cpu, enum udp_io io,
 		  struct cr_err *e);
 
 /** Listen for @st's ssrc_out from now on; what comes to the port of a
- * conversation's, or of one that is by_port, needs no such thing. Main thread.
+ * two-way call's, or of one that is by_port, needs no such thing. Main thread.
  * -EEXIST: that SSRC is another one's. */
 int receiver_add(struct receiver *r, struct feeder_stream *st);
 

@@ -136,7 +136,7 @@ static int open_conversions(struct session *s, struct cr_err *e)
 static int make_calls(struct session *s, struct cr_err *e)
 {
 	size_t n = s->plan.count;
-	/* of conversations, by number: these are at most as many */
+	/* of two-way calls, by number: these are at most as many */
 	struct feeder_call **of = calloc(n + 1, sizeof(*of));
 
 	s->streams = calloc(n, sizeof(*s->streams));
@@ -149,11 +149,11 @@ static int make_calls(struct session *s, struct cr_err *e)
 	}
 	for (size_t i = 0; i < n; i++) {
 		const struct plan_call *plan = &s->plan.calls[i];
-		struct feeder_call *c = of[plan->conversation];
+		struct feeder_call *c = of[plan->two_way_call];
 		struct feeder_stream *st = &s->streams[i];
 
-		if (!plan->conversation || !c) {
-			c = of[plan->conversation] = &s->calls[s->ncalls++];
+		if (!plan->two_way_call || !c) {
+			c = of[plan->two_way_call] = &s->calls[s->ncalls++];
 			c->start = plan->start;
 		}
 		st->call = c;
@@ -209,8 +209,8 @@ static int session_size(struct session *s, struct cr_err *e)
 	return rc;
 }
 
-/* What takes long comes first: an association whose packets nobody reads is
- * given up by the other side. */
+/* Do slow things first: an association that is not read is closed by the other
+ * side. */
 static int session_prepare(struct session *s, struct cr_err *e)
 {
 	int rc = open_sources(s, e);
@@ -244,15 +244,16 @@ void session_call_fail(struct session *s, const struct feeder_call *c, int code,
 	const struct feeder_stream *st = c->side[0];
 
 	if (c->side[1])
-		session_fail(s, code, "conversation %s-%u: %.400s",
-			     campaign_title(st->flow), st->plan->index, why);
+		session_fail(s, code, "call %s-%u: %.400s",
+			     flow_title(st->flow), st->plan->index, why);
 	else
 		session_fail(s, code, "call %lld: %.400s",
 			     (long long)(c->id ? c->id : c - s->calls + 1),
 			     why);
 }
 
-/* What the other party of a conversation is to hear of @st. 0, -ENOMEM. */
+/* Set up what the other party of a two-way call must receive of @st. 0,
+ * -ENOMEM. */
 static int make_party_parts(struct feeder_stream *st)
 {
 	const struct feeder_stream *other = opposite_stream(st);
@@ -273,8 +274,8 @@ static int make_party_parts(struct feeder_stream *st)
 	return 0;
 }
 
-/* What answers to @st are compared with, and kept in; the voice and the plan of
- * what it says. 0, -ENOMEM. */
+/* Set up the reference and store of answers to @st, its voice and its plan. 0,
+ * -ENOMEM. */
 static int make_stream_parts(struct session *s, struct feeder_stream *st)
 {
 	const struct codec_use *out = &st->flow->out;
@@ -316,7 +317,7 @@ static int make_stream_parts(struct session *s, struct feeder_stream *st)
 	return st->dump ? 0 : -ENOMEM;
 }
 
-/* Answers to @st come to its port or, of a conversation, to whatever port the
+/* Answers to @st come to its port or, of a two-way call, to whatever port the
  * other party has by then; those to calls are told apart by their SSRCs, too.
  */
 static int listen_for_stream(struct session *s, struct feeder_stream *st,
@@ -488,7 +489,7 @@ static bool all_is_sent(const struct feeder_call *c)
 	return sent;
 }
 
-/* Stop what is through, and go on with conversations. */
+/* Stop what is through, and go on with two-way calls. */
 static void go_on_with_calls(struct session *s, cr_ns now)
 {
 	for (size_t i = 0; i < s->next_start && !s->failed; i++) {
@@ -532,7 +533,7 @@ static void on_wrong_speakers(void *arg, int err, const char *why)
 	session_fail(arg, err, "%s", why);
 }
 
-static struct session *session_new(const struct session_cfg *cfg)
+static struct session *make_session(const struct session_cfg *cfg)
 {
 	struct session *s = calloc(1, sizeof(*s));
 	unsigned n = cfg->campaign->flow_count;
@@ -570,7 +571,7 @@ int session_check(const struct session_cfg *cfg, struct cr_err *e)
 int session_open(struct session **out, const struct session_cfg *cfg,
 		 struct cr_err *e)
 {
-	struct session *s = session_new(cfg);
+	struct session *s = make_session(cfg);
 	int rc;
 
 	if (!s)
@@ -587,7 +588,7 @@ int session_open(struct session **out, const struct session_cfg *cfg,
 int session_counts(const struct session_cfg *cfg, uint64_t *counts,
 		   struct cr_err *e)
 {
-	struct session *s = session_new(cfg);
+	struct session *s = make_session(cfg);
 	int rc;
 
 	if (!s)
@@ -723,7 +724,7 @@ static void close_call_ports(struct session *s)
 
 /* --- sums --- */
 
-/* Judge side @i of @c, a conversation that began. */
+/* Judge side @i of @c, a two-way call that began. */
 static void judge_side(struct feeder_call *c, unsigned i)
 {
 	static const char *const names[] = {
@@ -756,7 +757,7 @@ static void judge_side(struct feeder_call *c, unsigned i)
 		&c->balance[i]);
 }
 
-/* Add one stream; of a conversation, once it is judged. */
+/* Add one stream; of a two-way call, once it is judged. */
 static void tally_stream(struct tally *t, const struct feeder_stream *st)
 {
 	const struct match *m = st->match;
@@ -828,7 +829,7 @@ int session_play(struct session *s, struct cr_err *e)
 	s->cpu = clock_read(CLOCK_PROCESS_CPUTIME_ID) - s->cpu_before;
 	close_call_ports(s);
 	for (size_t i = 0; i < 2 * s->ncalls; i++)
-		if (conversation_began(&s->calls[i / 2]))
+		if (two_way_began(&s->calls[i / 2]))
 			judge_side(&s->calls[i / 2], i % 2);
 	for (size_t i = 0; i < s->plan.count; i++)
 		tally_stream(&s->flows[s->plan.calls[i].flow], &s->streams[i]);

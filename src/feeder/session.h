@@ -36,7 +36,7 @@
 	X(unmatched, "packets that answer no frame under way")                 \
 	X(digits_sent, "digits dialled of which a packet was sent")            \
 	X(digits_right, "of these: came once, in order, as long as they were") \
-	X(faults, "faults in the balance of conversations")                    \
+	X(faults, "faults in the balance of two-way calls")                    \
 	X(octets_sent, "payload octets sent")                                  \
 	X(octets_received, "payload octets received")
 
@@ -91,7 +91,7 @@ struct session_cfg {
 
 struct session;
 
-/** What a finished session knows; all owned by it. */
+/** Results of a finished session; owned by it. */
 struct session_result {
 	const struct plan *plan;
 	const struct feeder_stream *streams; /**< [plan->count] */
@@ -117,9 +117,9 @@ int session_check(const struct session_cfg *cfg, struct cr_err *e);
 int session_open(struct session **s, const struct session_cfg *cfg,
 		 struct cr_err *e);
 
-/** How many calls each flow means against the daemon at cfg->to, which tells
- * what one takes, into @counts [flow_count]; nothing is played. 0, or -errno
- * with @e. */
+/** Put the number of calls of each flow into @counts [flow_count], by the load
+ * that the daemon at cfg->to reports; nothing is played. 0, or -errno with @e.
+ */
 int session_counts(const struct session_cfg *cfg, uint64_t *counts,
 		   struct cr_err *e);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A codec-runner, by its own protocol: the connection, what one call takes, the
- * first and the last words, its calls and conversations.
+ * A codec-runner, by its own protocol: the connection, what one call takes,
+ * how a run begins and ends, its calls.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -44,8 +44,8 @@ static void on_down(void *arg, const char *reason)
 
 static const char *const sides[] = { "a", "b" };
 
-/* stream.ended: the daemon's last word on a stream of a conversation. */
-static void stream_ended(struct session *s, const json_t *params)
+/* stream.ended: the daemon's final counters of a stream of a two-way call. */
+static void on_stream_ended(struct session *s, const json_t *params)
 {
 	json_int_t id = json_integer_value(json_object_get(params, "stream"));
 
@@ -53,7 +53,7 @@ static void stream_ended(struct session *s, const json_t *params)
 		struct feeder_call *c = &s->calls[i / 2];
 		struct feeder_stream *st = c->side[i % 2];
 
-		if (!conversation_began(c) || st->id != id || st->counts)
+		if (!two_way_began(c) || st->id != id || st->counts)
 			continue;
 		st->counts = json_incref(json_object_get(params, "count"));
 		c->ended++;
@@ -68,7 +68,7 @@ static void on_notified(void *arg, const char *method, const json_t *params)
 	if (s->conversions && !strcmp(method, "convert.ended"))
 		conversions_ended(s->conversions, params, clock_now());
 	if (!strcmp(method, "stream.ended"))
-		stream_ended(s, params);
+		on_stream_ended(s, params);
 }
 
 /* Ask and wait. 0 with *@result owned by the caller, or -errno with @e (may
@@ -102,8 +102,8 @@ static int session_ask(struct session *s, const char *method, json_t *params,
 	return 0;
 }
 
-/* What one call of @f takes of one worker: the daemon says it in its reply to
- * call.start, from costs measured on its machine. */
+/* Ask for the share of a worker that one call of @f takes: call.start's reply
+ * has it, from costs measured on the daemon's machine. */
 static int probe_call(struct session *s, const struct campaign_flow *f,
 		      double *load, struct cr_err *e)
 {
@@ -189,7 +189,7 @@ static int start_daemon_trace(struct session *s, struct cr_err *e)
 	return rc;
 }
 
-/* The daemon's last words; what it does not say is left out. */
+/* The daemon's final statistics; members that it lacks are left out. */
 static void say_bye_to_daemon(struct session *s)
 {
 	json_t *r = NULL;
@@ -305,7 +305,7 @@ json_t *session_call_params(const struct session *s,
  * comes.
  */
 
-/* The daemon is told so long before an address changes. */
+/* Time from call.change to the change of an address. */
 #define SIGNAL_LEAD (100 * CR_MS)
 /* From the streams' end until the ports are closed. */
 #define LAST_PACKETS (100 * CR_MS)
@@ -365,7 +365,7 @@ static bool read_reply(struct feeder_call *c, const json_t *r)
 	return true;
 }
 
-/* What the daemon says of both parties. */
+/* Read the reply's endpoints of both parties. */
 static bool read_parties(struct feeder_call *c, const json_t *r)
 {
 	c->relay = json_is_true(json_object_get(r, "relay"));
@@ -403,7 +403,7 @@ static void on_started(void *arg, const json_t *result, const json_t *error)
 		session_call_refused(s, c, why ? why : "?");
 		if (code != RPC_NO_CAPACITY && code != RPC_DRAINING)
 			session_fail(s, -EPROTO, "call.start (flow %s): %s",
-				     campaign_title(c->side[0]->flow),
+				     flow_title(c->side[0]->flow),
 				     why ? why : "error without reason");
 	} else if (c->side[1] ? read_parties(c, result) : read_reply(c, result))
 		session_call_admitted(s, c);
@@ -433,7 +433,7 @@ static void on_changed(void *arg, const json_t *result, const json_t *error)
 	free(r);
 }
 
-/* Tell of the address to which the party of @st is about to change. */
+/* Signal the address to which the party of @st is about to change. */
 static void signal_due(struct session *s, struct feeder_stream *st, cr_ns now)
 {
 	struct phone *p = st->phone;
@@ -455,9 +455,10 @@ static void signal_due(struct session *s, struct feeder_stream *st, cr_ns now)
 		on_changed);
 }
 
-/* It is over when both streams' ends have been told, or have had their time. */
-static void go_on_with_conversation(struct session *s, struct feeder_call *c,
-				    cr_ns now)
+/* The call is over when both streams have been reported as ended, or the wait
+ * for that has timed out. */
+static void continue_two_way(struct session *s, struct feeder_call *c,
+			     cr_ns now)
 {
 	if (c->state == CALL_ACTIVE) {
 		signal_due(s, c->side[0], now);
@@ -501,7 +502,7 @@ const struct session_peer session_control = {
 	.begin = start_daemon_trace,
 	.start = ask_for_call,
 	.stop = ask_to_stop_call,
-	.go_on = go_on_with_conversation,
+	.go_on = continue_two_way,
 	.leave = say_bye_to_daemon,
 	.hang_up = hang_up_daemon,
 };

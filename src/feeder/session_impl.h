@@ -29,11 +29,11 @@ struct session;
 struct session_peer {
 	/** Reach them. They may be asked from then on. */
 	int (*greet)(struct session *s, struct cr_err *e);
-	/** What one call of @flow takes of one worker into *@share, and how
-	 * many they have into *@workers. */
+	/** Put the share of a worker that one call of @flow takes into *@share,
+	 * and the number of workers into *@workers. */
 	int (*take_of)(struct session *s, const struct campaign_flow *flow,
 		       double *share, double *workers, struct cr_err *e);
-	/** The first words of a run. */
+	/** Begin a run. */
 	int (*begin)(struct session *s, struct cr_err *e);
 	/** Ask for @c, with our end at its streams' addresses;
 	 * session_call_admitted() or session_call_refused() follows, soon or
@@ -41,10 +41,10 @@ struct session_peer {
 	void (*start)(struct session *s, struct feeder_call *c);
 	/** Have @c ended; session_call_over() or session_fail() follows. */
 	void (*stop)(struct session *s, struct feeder_call *c);
-	/** Now and then, of a conversation that is up or being stopped; NULL:
+	/** Now and then, of a two-way call that is up or being stopped; NULL:
 	 * they have none. */
 	void (*go_on)(struct session *s, struct feeder_call *c, cr_ns now);
-	/** The last words of a run: what they know of it goes to s->stats. */
+	/** End a run: the peer's statistics go to s->stats. */
 	void (*leave)(struct session *s);
 	/** Let go of everything, also of what greet() has begun. */
 	void (*hang_up)(struct session *s);
@@ -108,7 +108,7 @@ void session_call_refused(struct session *s, struct feeder_call *c,
 /** @c has ended. */
 void session_call_over(struct session *s, struct feeder_call *c);
 
-/** Whose answer it is that comes. */
+/** Owner of an answer. */
 struct session_request {
 	struct session *session;
 	struct feeder_call *call;

@@ -25,7 +25,7 @@
 
 /* So long a run that broke off waits for the ends of its calls. */
 #define FAREWELL (2 * CR_SEC)
-/* So often a proxy is asked whether it is there: media alone do not tell. */
+/* Interval of pings: media alone do not show that the proxy is alive. */
 #define WATCH CR_SEC
 
 /* --- what cannot be --- */
@@ -207,7 +207,7 @@ static void refuse_call(struct session *s, struct feeder_call *c,
 					     : ng_result_of(answer);
 	if (!full) {
 		session_fail(s, -EPROTO, "%s (flow %s): %s", command,
-			     campaign_title(c->side[0]->flow), why);
+			     flow_title(c->side[0]->flow), why);
 		return;
 	}
 	forget_call(s, c);

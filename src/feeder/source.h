@@ -47,7 +47,7 @@ int source_open(struct source **s, const struct source_cfg *cfg,
 		struct cr_err *e);
 void source_close(struct source *s); /**< NULL is fine */
 
-/** Whether the flows @a and @b say the same: one source does for both. */
+/** Do flows @a and @b have the same speech, so that one source serves both? */
 bool source_fits(const struct campaign_flow *a, const struct campaign_flow *b);
 
 /** One call's speech. */

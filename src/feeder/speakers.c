@@ -112,7 +112,7 @@ static void give_up(struct speakers *s, int err, const char *why)
 	s->cfg.failed(s->cfg.arg, err, text);
 }
 
-/* Whether to go on. */
+/* Take the next line. False: stop. */
 static bool take_next_speaker(struct speakers *s, const char *line)
 {
 	struct cr_err e = { "" };

@@ -112,7 +112,7 @@
 
 /** Their places in an array of all. */
 enum call_counter {
-#define CALL_PLACE(name, ...) CALL_COUNTER_##name,
+#define CALL_PLACE(name, ...) STREAM_COUNTER_##name,
 	STREAM_COUNTERS(CALL_PLACE)
 #undef CALL_PLACE
 		STREAM_NCOUNTERS

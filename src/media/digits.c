@@ -6,8 +6,8 @@
 
 #include <string.h>
 
-/* Speech that is so much before an event's end, twice as long as a packet can
- * tell, is not spoken during that: timestamps have leapt. */
+/* Speech further before an event's end than twice the longest duration of a
+ * packet is not of its time: timestamps have leapt. */
 #define BEHIND_MAX (2u * UINT16_MAX)
 
 int digits_init(struct digits *d, const struct digits_clocks *clocks)

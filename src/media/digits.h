@@ -35,7 +35,7 @@ void digits_packet(struct digits *d, cr_ns now,
 		   const struct telephone_event_arrival *in,
 		   struct telephone_event_burst *out);
 
-/** What comes from now on is another sender's: what goes on ends. */
+/** From now on packets are another sender's: end the present event. */
 void digits_restart(struct digits *d, struct telephone_event_burst *out);
 
 /** It is @now. */

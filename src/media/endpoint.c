@@ -239,8 +239,8 @@ static void note_learned(struct endpoint *ep)
 				      memory_order_relaxed);
 }
 
-unsigned endpoint_hear(struct endpoint *ep, const struct learn_arrival *p,
-		       cr_ns now)
+unsigned endpoint_receive(struct endpoint *ep, const struct learn_arrival *p,
+			  cr_ns now)
 {
 	unsigned result;
 

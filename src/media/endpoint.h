@@ -66,7 +66,7 @@ void destination_hold(struct destination *dest, bool held);
 unsigned destination_read(const struct destination *dest,
 			  struct sockaddr_storage *to);
 
-/** What there is to send to, without waiting: for threads that may keep the
+/** The address to send to, without waiting: for threads that may keep the
  * writer from its CPU. *@to has family 0 if there is no address, or *@held.
  * False, and nothing is read, while it is written. */
 bool destination_try(const struct destination *dest, unsigned *version,
@@ -116,7 +116,7 @@ struct endpoint {
 	/** NULL: it has no RTCP (media/endpoint_rtcp.h); constant. */
 	struct endpoint_rtcp *rtcp;
 
-	/* What every packet needs: this line, and the first one of @learn. */
+	/* every packet needs this cache line, and the first one of @learn */
 
 	/** The stream that gets its party's packets, or NULL. Set by control,
 	 * followed by the receiver in a read-side critical section. */
@@ -183,8 +183,8 @@ void endpoint_again(struct endpoint *ep, const struct learn_terms *terms);
 void endpoint_hold(struct endpoint *ep, bool held);
 
 /** Judge a packet that came at @now: learn_packet(). The receiver. */
-unsigned endpoint_hear(struct endpoint *ep, const struct learn_arrival *p,
-		       cr_ns now);
+unsigned endpoint_receive(struct endpoint *ep, const struct learn_arrival *p,
+			  cr_ns now);
 
 /** May one more packet of its party, which is read at @now, be heard, by
  * ENDPOINT_RATE? @now never goes back. The receiver. */

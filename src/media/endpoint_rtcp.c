@@ -12,8 +12,8 @@
 #include "base/clock.h"
 #include "media/counters.h"
 
-/* News are told so often, at moments that endpoints share: then they share the
- * wake-up, too. */
+/* Interval of reports to control, at moments that endpoints share, so that they
+ * share a wake-up. */
 #define NEWS CR_SEC
 #define NEWS_SHARED (CR_SEC / 16)
 /* How often to look whether there is somebody to send to. */
@@ -163,7 +163,7 @@ struct rtcp_sent *endpoint_rtcp_sent(const struct endpoint *ep)
 	return ep->rtcp ? &ep->rtcp->kept->stream : NULL;
 }
 
-/* --- what is told --- */
+/* --- reports to control --- */
 
 static cr_ns of_ticks(uint64_t ticks, uint32_t rate)
 {
@@ -309,7 +309,7 @@ static bool destination_to(struct endpoint *ep, unsigned i,
 
 /* --- what comes --- */
 
-/* What is new in the far side's reports, since @before. */
+/* Add the far side's reports since @before. */
 static void sum_up_reports(struct endpoint_rtcp *r,
 			   const struct feedback *before)
 {

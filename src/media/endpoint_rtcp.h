@@ -41,7 +41,7 @@ enum endpoint_rtcp_mode {
 /** The streams that it is about: those in and out. May change. */
 struct endpoint_rtcp_use {
 	uint32_t ssrc;	   /**< of what is sent; 0: as it was     */
-	uint32_t rate_in;  /**< Hz of the RTP clock of what it hears */
+	uint32_t rate_in;  /**< Hz of the RTP clock that it receives */
 	uint32_t rate_out; /**< and of what it sends              */
 };
 
@@ -63,7 +63,8 @@ enum endpoint_rtcp_result {
 	ENDPOINT_RTCP_FOREIGN  /**< nobody's that the endpoint talks with */
 };
 
-/** Of all endpoints of a receiver; it writes, anybody reads. Zero is empty. */
+/** Of all endpoints of a receiver, which writes them; any thread reads. Zero is
+ * empty. */
 struct endpoint_rtcp_sums {
 	struct histogram round_trip; /**< ns */
 	struct histogram jitter;     /**< that far sides have, ns */
@@ -73,7 +74,7 @@ struct endpoint_rtcp_sums {
 	atomic_ullong sent; /**< packets */
 };
 
-/** What is known. */
+/** Figures of RTCP. */
 struct endpoint_rtcp_info {
 	/* of the party, as we see it */
 	bool heard;		 /**< false: none of the following is known */
@@ -97,7 +98,7 @@ struct endpoint_rtcp_info {
 
 struct endpoint_rtcp {
 	struct state_rtcp *kept; /**< in state memory, or @own; constant */
-	cr_ns report_at; /**< what is told then; CR_NEVER: nothing new */
+	cr_ns report_at;	 /**< next report; CR_NEVER: nothing new */
 	struct endpoint_rtcp_cfg cfg;
 	bool mux;		      /**< it was agreed */
 	struct destination signalled; /**< of the party's RTCP, by signalling */
@@ -105,13 +106,13 @@ struct endpoint_rtcp {
 	struct endpoint_rtcp_sums *sums;
 	uint32_t drops; /**< of its port, counted so far        */
 
-	/** What is told; under the lock. */
+	/** Reported figures; under the lock. */
 	pthread_mutex_t lock;
 	struct endpoint_rtcp_info info;
 
 	uint64_t port_key; /**< control: of its port, for the receiver */
 
-	/** What control, or a relay, says of the stream; relaxed. */
+	/** Set by control or a relay; relaxed. */
 	atomic_uint ssrc, rate_in, rate_out;
 	atomic_bool agreed; /**< what mux is to be */
 
@@ -161,7 +162,7 @@ static inline void endpoint_rtcp_passed_on(struct endpoint *ep,
 	rtcp_sent_rtp(&r->kept->stream, (uint32_t)p->payload_bytes, p->ts, now);
 }
 
-/** Let what is new of @ep be told in a second or so. */
+/** Report the news of @ep within a second or so. */
 void endpoint_rtcp_news(struct endpoint *ep, cr_ns now);
 
 /** A packet of its party came; @timed: its timestamp is that of speech. */

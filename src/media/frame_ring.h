@@ -39,8 +39,8 @@ enum frame_ring_what {
 	FRAME_RING_TICK /**< made: time has passed                            */
 };
 
-/** What the engine must know of a frame without touching its bytes. What is
- * behind seq is kept with them, as words. */
+/** Members of a frame that the engine needs without touching its bytes. Those
+ * behind seq are kept with them, as words. */
 struct cr_frame_meta {
 	uint64_t seq;	  /**< producer's count, from 0, no gaps            */
 	cr_ns arrival;	  /**< kernel receive time, monotonic               */

@@ -62,7 +62,7 @@ static const uint8_t adaptive_gains[1u << ADAPTIVE_BITS] = {
 	0, 4, 8, 10, 12, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24,
 };
 
-/* What is predicted of corrections of 0: 36 dB. The share of each of the last
+/* The prediction for corrections of 0: 36 dB. The share of each of the last
  * ones, in 1/64; the modes differ by less than a hundredth. */
 #define MEAN 765
 static const uint8_t shares[4] = { 44, 37, 22, 12 };
@@ -99,24 +99,18 @@ static void push_correction(struct importance_amr *m, int correction)
 	m->past[0] = (int16_t)correction;
 }
 
-static int predict_correction(const struct importance_amr *m)
-{
-	int sum = 0;
-
-	for (unsigned i = 0; i < 4; i++)
-		sum += m->past[i] * shares[i];
-	return MEAN + sum / 64;
-}
-
 /* The excitation of a subframe: what is new, and what is repeated. */
 static uint64_t excite_subframe(struct importance_amr *m, int correction,
 				unsigned gain)
 {
 	uint64_t repeated =
 		m->energy * gain * gain / (ADAPTIVE_ONE * ADAPTIVE_ONE);
+	int predicted = 0;
 
+	for (unsigned i = 0; i < 4; i++)
+		predicted += m->past[i] * shares[i];
 	m->energy =
-		energy_of_log(predict_correction(m) + correction) + repeated;
+		energy_of_log(MEAN + predicted / 64 + correction) + repeated;
 	if (m->energy > ENERGY_MOST)
 		m->energy = ENERGY_MOST;
 	push_correction(m, correction);

@@ -59,7 +59,7 @@ static void note_heard(struct stream *s, const struct endpoint *endpoint,
 	state_put_heard(state, &heard);
 }
 
-/* The address signalling has told, else the first one that sends. */
+/* The signalled address, else the first one that sends. */
 static bool from_source(struct transcoder *c,
 			const struct sockaddr_storage *from)
 {
@@ -259,7 +259,7 @@ static void follow_terms(struct transcoder *c, struct receive_stage *f)
 					  &c->fill, memory_order_relaxed));
 }
 
-/* Into its receive stage @f, from which frames may come at once. */
+/* Put a packet into receive stage @f, from which frames may come at once. */
 static void let_in(struct transcoder *c, struct receive_stage *f,
 		   const struct stream_packet *p)
 {
@@ -805,7 +805,7 @@ static struct transcoder *take_at_endpoint(struct packet_path *path,
 	}
 	if (c)
 		packet_fetch(c);
-	heard = endpoint_hear(endpoint, &arrival, p->in->arrival);
+	heard = endpoint_receive(endpoint, &arrival, p->in->arrival);
 	/* nobody listens: all counts as speech */
 	if (endpoint->rtcp && !relayed && learn_accepts(heard))
 		endpoint_rtcp_rtp(
@@ -843,7 +843,8 @@ static struct transcoder *take_at_endpoint(struct packet_path *path,
 
 /* The call with @ssrc; one with a port of its own is not reachable through the
  * shared one. */
-static struct transcoder *addressee(struct packet_path *path, uint32_t ssrc)
+static struct transcoder *transcoder_of_packet(struct packet_path *path,
+					       uint32_t ssrc)
 {
 	struct transcoder *c =
 		stream_cache_find(&path->cache, path->table, ssrc);
@@ -904,7 +905,7 @@ struct transcoder *packet_take(struct packet_path *path,
 	}
 	if (endpoint)
 		return take_at_endpoint(path, endpoint, &p);
-	c = addressee(path, p.rtp.ssrc);
+	c = transcoder_of_packet(path, p.rtp.ssrc);
 	if (!c) {
 		counter_add(&path->count.unknown_ssrc, 1);
 		return NULL;
@@ -921,7 +922,7 @@ struct transcoder *packet_take_handed(struct packet_path *path,
 	struct stream_packet p = { .in = in };
 	struct transcoder *c = rtp_parse(in->data, in->bytes, &p.rtp)
 				       ? NULL
-				       : addressee(path, p.rtp.ssrc);
+				       : transcoder_of_packet(path, p.rtp.ssrc);
 
 	if (c && c->stream->cfg.receiver == path->receiver)
 		return take_shared(path, c, &p);

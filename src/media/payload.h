@@ -184,7 +184,7 @@ enum payload_reason {
 /** Name of @reason for counters and logs ("bad-type"); never NULL. */
 const char *payload_reason_name(int reason);
 
-/** What a payload says as a whole. */
+/** Header of a whole payload. */
 struct payload_info {
 	uint8_t cmr;	  /**< AMR: mode requested of us, or PAYLOAD_NO_CMR */
 	unsigned nframes; /**< 1..PAYLOAD_FRAMES_MAX                    */

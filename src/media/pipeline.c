@@ -31,7 +31,7 @@
 struct pipeline_noise {
 	struct comfort_noise_generator
 		generator;	  /**< where decoders have none */
-	struct comfort_noise now; /**< as it was told */
+	struct comfort_noise now; /**< as requested */
 	/* as comfort noise that is sent */
 	bool sent; /**< since the last speech */
 	uint8_t level;
@@ -60,8 +60,8 @@ struct pipeline {
 
 	struct pipeline_noise noise;
 
-	/* What any thread sees of the encoder: see encoder_word(). Control
-	 * writes it with a new output; whoever asks for a mode, too. */
+	/* The encoder's state for any thread: see encoder_word(). Written by
+	 * control with a new output, and by each request for a mode. */
 	_Atomic uint64_t encoder_word;
 	atomic_uint noise_word; /* the next pt_noise: control's */
 	/* The next output; control puts it there (release), who runs takes it
@@ -149,8 +149,8 @@ unsigned pipeline_mode(const struct pipeline *p)
 	return word_mode(encoder_now(p));
 }
 
-/* Whether a frame at @at may have another mode than the one before. Which ones
- * may is for us to choose (RFC 4867, 8.1): the first may. */
+/* May a frame at @at have another mode than the one before? RFC 4867, 8.1
+ * leaves us the phase: the first may. */
 static bool may_change_mode(const struct pipeline_output *o, int64_t at)
 {
 	return !o->side.amr.mode_second ||

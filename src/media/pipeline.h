@@ -138,8 +138,8 @@ void pipeline_output_free(struct pipeline_output *o); /**< NULL is fine */
  * Control. */
 void pipeline_change(struct pipeline *p, struct pipeline_output *o);
 
-/** What comes from now on is of another sender, whose timestamps begin anew:
- * it follows as far behind the beginning of the packet before as it has arrived
+/** From now on frames are another sender's, whose timestamps begin anew: it
+ * follows as far behind the beginning of the packet before as it has arrived
  * behind that, or at that one's end if that is later. The thread that runs it.
  */
 void pipeline_restart(struct pipeline *p);
@@ -222,7 +222,7 @@ void pipeline_set_mode(struct pipeline *p, unsigned mode);
  * is of that kind. Any thread. */
 void pipeline_ask_mode(struct pipeline *p, enum payload_kind kind,
 		       unsigned mode);
-/** The mode that the encoder was last told to use. Any thread. */
+/** The mode last requested of the encoder. Any thread. */
 unsigned pipeline_mode(const struct pipeline *p);
 
 /** The format of the last packet run or concealed. The thread that runs it. */

@@ -21,8 +21,8 @@
 #define PACKET_SHORT (10 * CR_MS)
 /* Clocks of events are multiples of it. */
 #define EVENT_KHZ 8u
-/* An event whose timestamp tells of so much more or less than the clock of the
- * speech does has one of its own. */
+/* An event whose timestamps differ so much from the clock of speech has a clock
+ * of its own. */
 #define EVENT_FAR_SECONDS 1u
 
 struct receive_stage {
@@ -411,7 +411,7 @@ static enum jitter_put buffer(struct receive_stage *f,
 	return jitter_put(f->jitter, &put);
 }
 
-/* A buffer tells by itself which packet is the first that comes out. */
+/* A buffer marks the first packet itself. */
 static void restart(struct receive_stage *f)
 {
 	if (f->jitter)

@@ -48,8 +48,8 @@
 /** Which silence is filled. */
 enum receive_stage_fill {
 	RECEIVE_STAGE_FILL_NEVER,
-	RECEIVE_STAGE_FILL_SIGNALLED, /**< that the party tells of: SID, comfort
-				    noise */
+	RECEIVE_STAGE_FILL_SIGNALLED, /**< that the party signals: SID,
+					   comfort noise */
 	RECEIVE_STAGE_FILL_ALWAYS     /**< any */
 };
 
@@ -96,7 +96,7 @@ int receive_stage_open(struct receive_stage **f,
 		       const struct receive_stage_cfg *cfg, struct cr_err *e);
 void receive_stage_close(struct receive_stage *f); /**< NULL is fine */
 
-/** Does it buffer? Then it tells old packets and lost ones itself. */
+/** Does it buffer? Then it recognises old and lost packets itself. */
 bool receive_stage_buffers(const struct receive_stage *f);
 
 /** Codecs of a party, by number. */

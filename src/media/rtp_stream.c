@@ -657,8 +657,8 @@ size_t transcoder_bytes(const struct transcoder *c)
 	       pipeline_bytes(c->pipeline);
 }
 
-bool call_takes_cmr(const struct stream_cfg *heard,
-		    const struct stream_cfg *sent)
+bool stream_takes_cmr(const struct stream_cfg *heard,
+		      const struct stream_cfg *sent)
 {
 	const struct codec_use *in = &heard->media.in;
 	const struct codec_use *out = &sent->media.out;

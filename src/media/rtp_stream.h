@@ -197,10 +197,10 @@ static inline void stream_out_refuse(const struct stream_out *o,
 struct rtcp_sent;
 
 /** The codecs that a party may send, each with its payload type. */
-#define CALL_CODECS_MAX 8u
+#define STREAM_CODECS_MAX 8u
 struct stream_codecs {
 	unsigned n;
-	struct codec_use one[CALL_CODECS_MAX];
+	struct codec_use one[STREAM_CODECS_MAX];
 	struct passed_types passed; /**< of all that it may send */
 };
 
@@ -284,7 +284,7 @@ struct stream {
 	/* what every packet needs */
 	_Alignas(CACHE_LINE) struct endpoint *out_endpoint; /**< constant */
 	/** Where it counts: in its slot of state memory, or in itself. Constant
-	 * once anybody sees the stream. */
+	 * once the stream is published. */
 	struct stream_account *account;
 	/** The type of most packets; control's, as all types. */
 	_Atomic(struct packet_type) speech;

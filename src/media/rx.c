@@ -188,7 +188,7 @@ struct rx {
 	struct pace pace;
 	struct live_task *release[RELEASES];
 	unsigned nrelease;
-	uint64_t handed; /* to receivers that are not told yet, by number */
+	uint64_t handed; /* to receivers not yet woken, by number */
 	struct relay_burst relays;
 };
 
@@ -324,18 +324,8 @@ static void hand_packet_over(struct packet_path *path, unsigned receiver,
 	rx->handed |= UINT64_C(1) << receiver;
 }
 
-/* Whatever it answers, there is a tick between two calls: an endpoint that is
- * behind does not keep the others waiting. */
-static void poll_endpoint(struct rx *rx, struct endpoint *ep, cr_ns now)
-{
-	/* whoever listens says anew what it waits for */
-	ep->poll_at = ep->due[ENDPOINT_RECEIVE_STAGE] = CR_NEVER;
-	collect_release(rx, packet_poll(&rx->path, ep, now));
-	endpoint_wait(ep, ENDPOINT_OWN,
-		      cr_ns_max(endpoint_poll(ep, now), now + 1));
-}
-
-/* Serve the endpoints whose timers are due at @now. */
+/* Serve the endpoints whose timers are due at @now. Each is polled again a tick
+ * later at the earliest, so that one that is behind does not delay others. */
 static void take_timers(struct rx *rx, cr_ns now)
 {
 	struct wheel_entry *due[TIMERS];
@@ -343,8 +333,17 @@ static void take_timers(struct rx *rx, cr_ns now)
 
 	do {
 		n = wheel_take(&rx->wheel, now, due, TIMERS);
-		for (unsigned i = 0; i < n; i++)
-			poll_endpoint(rx, endpoint_of_timer(due[i]), now);
+		for (unsigned i = 0; i < n; i++) {
+			struct endpoint *ep = endpoint_of_timer(due[i]);
+
+			/* set anew by what is polled */
+			ep->poll_at = ep->due[ENDPOINT_RECEIVE_STAGE] =
+				CR_NEVER;
+			collect_release(rx, packet_poll(&rx->path, ep, now));
+			endpoint_wait(
+				ep, ENDPOINT_OWN,
+				cr_ns_max(endpoint_poll(ep, now), now + 1));
+		}
 	} while (n == TIMERS);
 }
 
@@ -422,7 +421,7 @@ static unsigned poll_sockets(struct rx *rx, cr_ns now)
 }
 
 /* Until there are packets, or a timer is due. */
-static int wait_for_work(struct rx *rx)
+static int wait_for_packets(struct rx *rx)
 {
 	cr_ns due = wheel_due(&rx->wheel);
 
@@ -445,7 +444,7 @@ static void *rx_main(void *arg)
 	(void)pthread_setname_np(pthread_self(), name);
 	(void)prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL);
 	rcu_register_thread();
-	while (!is_stopping(rx) && (rc = wait_for_work(rx)) >= 0) {
+	while (!is_stopping(rx) && (rc = wait_for_packets(rx)) >= 0) {
 		cr_ns began = clock_now();
 		unsigned packets = poll_sockets(rx, began);
 
@@ -640,7 +639,7 @@ cr_ns rx_cpu(const struct rx *rx)
 struct receivers {
 	unsigned count, nfd;
 	struct handover *
-		*box; /* NULL: whoever has the shared port has it all */
+		*box; /* NULL: one receiver has the whole shared port */
 	unsigned nbox;
 	struct receiver {
 		struct rx *rx;
@@ -729,7 +728,7 @@ const struct rx *receivers_at(const struct receivers *r, unsigned i)
 	return r->one[i].rx;
 }
 
-unsigned receivers_calls(const struct receivers *r, unsigned i)
+unsigned receivers_streams(const struct receivers *r, unsigned i)
 {
 	return r->one[i].calls;
 }

@@ -96,7 +96,7 @@ struct handover;
 struct handover *handover_new(void);	/**< NULL: out of memory */
 void handover_free(struct handover *h); /**< NULL is fine */
 
-/** Its owner waits at @in. Before anybody calls handover_wake(). */
+/** Its owner waits at @in. Before any call of handover_wake(). */
 void handover_owned(struct handover *h, struct inlet *in);
 
 /** Put a copy of @p, of HANDOVER_BYTES at most. False: the box is full. Any
@@ -221,7 +221,7 @@ void receivers_close(struct receivers *r);
 unsigned receivers_count(const struct receivers *r);
 const struct rx *receivers_at(const struct receivers *r, unsigned i);
 /** How many calls are with number @i. */
-unsigned receivers_calls(const struct receivers *r, unsigned i);
+unsigned receivers_streams(const struct receivers *r, unsigned i);
 
 /** Which one a call is with that has @ssrc at the shared port. */
 unsigned receivers_of_ssrc(const struct receivers *r, uint32_t ssrc);

@@ -18,7 +18,7 @@
 
 #include "base/random.h"
 
-/* Whose memory it is; behind it is layout(). */
+/* Magic number; layout() follows. */
 static const char STATE_MAGIC[16] = "codec-runner 03";
 
 enum { STATE_HEAD = 4096, STATE_GROWTH = 64 };
@@ -35,7 +35,7 @@ struct state_memory {
 #define MAP_BYTES (STATE_HEAD + (size_t)STATE_SLOTS * sizeof(struct state_slot))
 
 /* Of those behind the magic: 0: layout(), 1: the run. */
-static uint64_t *word_at(const struct state_memory *m, unsigned i)
+static uint64_t *state_word(const struct state_memory *m, unsigned i)
 {
 	return (void *)(m->at + sizeof(STATE_MAGIC) + i * sizeof(uint64_t));
 }
@@ -308,7 +308,7 @@ struct state_memory *state_memory_new(struct cr_err *e)
 	m = map_memory(fd, 0, e);
 	if (m) {
 		memcpy(m->at, STATE_MAGIC, sizeof(STATE_MAGIC));
-		*word_at(m, 0) = layout();
+		*state_word(m, 0) = layout();
 		(void)state_memory_new_run(m);
 	}
 	return m;
@@ -330,7 +330,7 @@ struct state_memory *state_memory_adopt(int fd, struct cr_err *e)
 	bytes = (size_t)st.st_size - STATE_HEAD;
 	m = map_memory(fd, (unsigned)(bytes / sizeof(struct state_slot)), e);
 	if (!m || (!memcmp(m->at, STATE_MAGIC, sizeof(STATE_MAGIC)) &&
-		   *word_at(m, 0) == layout()))
+		   *state_word(m, 0) == layout()))
 		return m;
 	(void)cr_fail(e, -EINVAL,
 		      "the state of calls is of another version of "
@@ -355,13 +355,13 @@ int state_memory_fd(const struct state_memory *m)
 
 uint64_t state_memory_run(const struct state_memory *m)
 {
-	return *word_at(m, 1);
+	return *state_word(m, 1);
 }
 
 uint64_t state_memory_new_run(struct state_memory *m)
 {
-	random_fill(word_at(m, 1), sizeof(uint64_t));
-	return *word_at(m, 1);
+	random_fill(state_word(m, 1), sizeof(uint64_t));
+	return *state_word(m, 1);
 }
 
 static atomic_uchar *holders_of(struct state_memory *m, const void *at)
@@ -371,7 +371,7 @@ static atomic_uchar *holders_of(struct state_memory *m, const void *at)
 			   sizeof(struct state_slot)];
 }
 
-/* What is left of a former one is not seen. */
+/* Hold a free slot; remains of a former call are cleared. */
 static struct state_slot *hold_free(struct state_memory *m, unsigned at)
 {
 	struct state_slot *slot = slot_of(m, at);

@@ -60,7 +60,7 @@ struct state_sent {
 	int64_t at;	    /**< arrival; 0: nothing was sent */
 };
 
-/** The party that a stream hears. */
+/** The party that a stream receives from. */
 struct state_heard {
 	unsigned char address[32]; /**< head of a sockaddr; family 0: nobody */
 	uint32_t ssrc;
@@ -94,7 +94,7 @@ struct stream_counters {
 #undef CALL_MEMBER
 };
 
-/** What a stream has counted. Zero: nothing. */
+/** Counters of a stream, which outlive the process. */
 struct stream_account {
 	_Alignas(CACHE_LINE) struct rtp_source seen; /**< rx */
 	struct stream_counters count;
@@ -243,8 +243,8 @@ struct state_memory;
 
 /** New memory, in a memfd. NULL with @e. */
 struct state_memory *state_memory_new(struct cr_err *e);
-/** That of a process that has died: @fd is its own then. NULL with @e: it is no
- * state memory, or of another version; @fd is closed. */
+/** Adopt the state memory of a dead process; it owns @fd. NULL with @e: not a
+ * state memory, or another version; @fd is closed. */
 struct state_memory *state_memory_adopt(int fd, struct cr_err *e);
 /** NULL is fine. */
 void state_memory_free(struct state_memory *m);

@@ -44,7 +44,7 @@ uint64_t stream_table_removals(const struct stream_table *t);
  * Thread rule: one thread, under rcu_read_begin().
  */
 
-#define CALL_CACHE_ENTRIES 4096u
+#define STREAM_CACHE_ENTRIES 4096u
 
 struct stream_cache_entry {
 	struct transcoder *call;
@@ -54,7 +54,7 @@ struct stream_cache_entry {
 
 /** Zero is empty. */
 struct stream_cache {
-	struct stream_cache_entry entry[CALL_CACHE_ENTRIES];
+	struct stream_cache_entry entry[STREAM_CACHE_ENTRIES];
 };
 
 /** As stream_table_find(). */
@@ -66,7 +66,7 @@ static inline struct transcoder *stream_cache_find(struct stream_cache *cache,
 	struct stream_cache_entry *e =
 		&cache->entry[(uint32_t)(ssrc * UINT32_C(0x9e3779b1)) /
 			      (uint32_t)((UINT64_C(1) << 32) /
-					 CALL_CACHE_ENTRIES)];
+					 STREAM_CACHE_ENTRIES)];
 	/* before the look-up: a call that leaves meanwhile is not believed */
 	uint64_t removals = stream_table_removals(t);
 

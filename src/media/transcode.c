@@ -240,7 +240,8 @@ static void follow_input(struct transcode_worker *w, struct transcoder *c)
 	(void)pthread_mutex_unlock(&w->lock);
 }
 
-/* Those of @gap that were shed in a pause are no loss: the numbers go on. */
+/* Count frames of @gap that were shed in a pause as no loss: the numbers go on.
+ */
 static void excuse_pauses(struct transcoder *c, struct gap *gap)
 {
 	unsigned n = c->pauses < gap->packets ? c->pauses : gap->packets;
@@ -506,7 +507,7 @@ static void make_packet(struct transcode *t, const struct pipeline_packet *p,
 /* From the last packet of a process that has died to the frame that runs: by
  * the sender's timestamps, unless it is another one; else by the time between
  * them. In 1/STREAM_AHEAD_CLOCK s. */
-static int64_t away_since(const struct transcoder *c)
+static int64_t ticks_since_crash(const struct transcoder *c)
 {
 	const struct stream_out *out = &c->stream->out;
 	const int64_t clock = pipeline_input_clock(c->pipeline, c->meta.codec);
@@ -529,7 +530,7 @@ static void resume_after(struct transcoder *c, uint32_t ts)
 	int64_t clock = pipeline_output_clock(c->pipeline);
 
 	if (out->resumes)
-		out->ahead = away_since(c);
+		out->ahead = ticks_since_crash(c);
 	out->resumes = false;
 	c->ts_out = out->ts - ts +
 		    (uint32_t)(out->ahead * clock / STREAM_AHEAD_CLOCK);

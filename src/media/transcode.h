@@ -165,7 +165,7 @@ struct transcode_unsent {
 	struct transcoder
 		*transcoder; /**< kept alive by its count of pending turns */
 	union cr_trace_record record;
-	bool speech; /**< of a packet: it tells of its sender and its cost */
+	bool speech; /**< of a packet: it has its sender and its cost */
 	unsigned packets;
 	unsigned failed;      /**< of them: the socket refused  */
 	size_t failed_octets; /**< their payloads          */
@@ -237,9 +237,9 @@ void transcode_flush(struct transcode_worker *w);
  * Any thread. */
 void transcode_flush_for(struct transcode_worker *w, struct trace_ring *trace);
 
-/** Whether packets may wait for those of the next turns. When they may not, all
- * that wait leave as by transcode_flush_for(), and what comes of the turn in
- * progress leaves at its end. Any thread. */
+/** Let packets wait for those of the next turns, or not. If not, all that wait
+ * are sent as by transcode_flush_for(), and those of the turn in progress at
+ * its end. Any thread. */
 void transcode_batching(struct transcode_worker *w, bool may,
 			struct trace_ring *trace);
 

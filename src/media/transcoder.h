@@ -231,8 +231,8 @@ struct transcoder_terms {
 	atomic_bool best_effort;
 };
 
-/* What two threads write shares no cache line: each would wait for the other
- * core's copy at every packet. */
+/* Members that two threads write share no cache line: each would wait for the
+ * other core's copy at every packet. */
 struct transcoder {
 	struct live_task lt; /**< the engine's part */
 	/** Its stream; constant, but see node_drop_transcoder(). */
@@ -342,8 +342,8 @@ static inline uint32_t transcoder_pair_id(uint64_t pair)
 }
 
 /** Can CMRs received by a stream as @heard change the mode of one as @sent? */
-bool call_takes_cmr(const struct stream_cfg *heard,
-		    const struct stream_cfg *sent);
+bool stream_takes_cmr(const struct stream_cfg *heard,
+		      const struct stream_cfg *sent);
 
 static inline struct transcoder *transcoder_of(struct live_task *lt)
 {

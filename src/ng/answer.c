@@ -258,8 +258,8 @@ static int check_line_endpoints(struct node *n, const struct ng_dialog *d,
 		err = node_endpoint_check_change(&next, p[k], &to[k],
 						 &endpoint_own_names, e);
 		if (!err)
-			err = circle_check_endpoint(p[k], p[!k], &to[k].address,
-						    &endpoint_own_names, e);
+			err = loop_check_endpoint(p[k], p[!k], &to[k].address,
+						  &endpoint_own_names, e);
 	}
 	return err;
 }

@@ -345,7 +345,7 @@ static void on_late(evutil_socket_t fd, short what, void *arg)
 		[DUE_NEVER] = "",
 		[DUE_HALF] = "the rest of a message does not come",
 		[DUE_IDLE] = "it asks for nothing",
-		[DUE_BYE] = "", /* that was told */
+		[DUE_BYE] = "", /* an error was sent */
 	};
 	struct ng_connection *c = arg;
 

@@ -308,7 +308,7 @@ bool ng_dialog_key_find(const struct ng_dialog_key *asked,
 	       same(w->to, first ? asked->to : asked->from);
 }
 
-/* The side whose tag nobody has told us has never answered. */
+/* A side whose tag is not known has never answered. */
 bool ng_dialog_matches(const struct ng_dialog *d, const struct ng_dialog_key *w)
 {
 	if (w->branch && d->branch && strcmp(w->branch, d->branch) != 0)

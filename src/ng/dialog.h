@@ -77,7 +77,7 @@ int ng_due_check(const struct ng_host_quota *s, const struct ng_due *d,
 int ng_due_change(struct ng_host_quota *s, struct ng_due *d, unsigned lines,
 		  size_t octets, struct cr_err *e);
 
-/** It was offered, and @rings until somebody answers. 0; -ENOSPC with @e: its
+/** It was offered, and @rings until it is answered. 0; -ENOSPC with @e: its
  * host has as many of these as it may have. */
 int ng_due_ring(struct ng_host_quota *s, struct ng_due *d, bool rings,
 		struct cr_err *e);
@@ -118,7 +118,7 @@ struct ng_endpoint {
 
 struct ng_side {
 	LIST_ENTRY(ng_side) link;
-	char *tag; /**< NULL: it has not told it yet */
+	char *tag; /**< NULL: not known yet */
 	struct ng_endpoint endpoint[SDP_LINES_MAX];
 	unsigned users; /**< dialogs that have it */
 	/** The version in "o=" that it was sent last. */
@@ -240,7 +240,7 @@ struct ng_dialog *ng_dialog_new(struct ng_call *call,
 void ng_dialog_free(struct ng_dialog *d,
 		    void (*gone)(void *arg, struct ng_side *s), void *arg);
 
-/** Side @i of @d has told its tag. 0, or -ENOMEM. */
+/** Set the tag of side @i of @d. 0, or -ENOMEM. */
 int ng_dialog_tag(struct ng_dialog *d, unsigned i, const char *tag);
 /** Side @tag of @d: 0 or 1. */
 unsigned ng_dialog_number(const struct ng_dialog *d, const char *tag);

@@ -120,7 +120,8 @@ bool ng_listener_admits(struct ng_listener *l,
 /** A message came from @o. */
 void ng_listener_take(struct ng_listener *l, const struct ng_origin *o,
 		      const char *text, size_t bytes);
-/** It is none, as @why says, which its sender is told if it has a cookie. */
+/** Not a message, for the reason @why: the sender gets an error if there is a
+ * cookie. */
 void ng_listener_malformed(struct ng_listener *l, const struct ng_origin *o,
 			   const struct ng_message *m, const char *why);
 

@@ -69,7 +69,7 @@ static bool at_digit(const struct reader *r)
 }
 
 /* Digits up to @stop, which is passed over. Not too many for 64 bits. */
-static bool read_digits(struct reader *r, char stop, int64_t *out)
+static bool bencode_digits(struct reader *r, char stop, int64_t *out)
 {
 	const char *from = r->p;
 	int64_t n = 0;
@@ -96,7 +96,7 @@ static json_t *read_integer(struct reader *r)
 	r->p++;
 	minus = at_octet(r, '-');
 	r->p += minus;
-	if (!read_digits(r, 'e', &n) || (minus && !n))
+	if (!bencode_digits(r, 'e', &n) || (minus && !n))
 		return fail_reading(r, "a number is as in i20e or i-3e");
 	return json_integer(minus ? -n : n);
 }
@@ -105,7 +105,7 @@ static bool read_octets(struct reader *r, const char **octets, size_t *bytes)
 {
 	int64_t n;
 
-	if (!read_digits(r, ':', &n) || n > r->end - r->p)
+	if (!bencode_digits(r, ':', &n) || n > r->end - r->p)
 		return false;
 	*octets = r->p;
 	*bytes = (size_t)n;

@@ -72,7 +72,7 @@ struct framing {
 enum framing_is {
 	FRAMING_MORE,  /**< all @bytes were used: more are needed          */
 	FRAMING_DONE,  /**< a message ends here; it has framing.bytes      */
-	FRAMING_BROKEN /**< what follows cannot be told apart any more     */
+	FRAMING_BROKEN /**< the framing of the rest is lost */
 };
 
 /** Go on with the next @bytes at @text; *@used of them. */

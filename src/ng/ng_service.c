@@ -294,7 +294,7 @@ static int delete_(struct ng_service *sv, struct cr_err *e)
 	return found ? 0 : not_found(sv, e);
 }
 
-/* Has the reply all that is to be told? work_on() has begun it. */
+/* Is the reply complete? work_on() has begun it. */
 static int reported_all(struct cr_err *e)
 {
 	if (!jsonrpc_lacked())

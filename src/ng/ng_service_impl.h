@@ -22,7 +22,7 @@
 struct ng_service;
 struct ng_wait;
 
-/** A description that a side may be told. Zero is none. */
+/** A description for a side. Zero is none. */
 struct ng_draft {
 	char *text;
 	char *copy; /**< to compare the next one with, or NULL */
@@ -95,7 +95,7 @@ struct ng_service {
 int ng_offer(struct ng_service *sv, struct cr_err *e);
 int ng_answer_to(struct ng_service *sv, struct cr_err *e);
 
-/** Somebody has said something of @call: it lives. */
+/** Note a request for @call: it lives. */
 void ng_call_signalled(struct ng_call *call);
 
 /** @d was offered (@rings), or is answered. */
@@ -140,11 +140,11 @@ int ng_describe_line(struct ng_exchange *x, unsigned i,
 		     const struct ng_endpoint *endpoint, int rtcp,
 		     struct cr_err *e);
 
-/** Write what @to may be told, as the draft. 0, or -errno with @e. */
+/** Write the description for @to, as the draft. 0, or -errno with @e. */
 int ng_draft_write(struct ng_exchange *x, const struct ng_side *to,
 		   struct cr_err *e);
-/** The draft is what @to is told: until then its version is not spent. Returns
- * the text, the caller's. */
+/** Adopt the draft as the description of @to: until then its version is not
+ * used up. Returns the text, the caller's. */
 char *ng_draft_report(struct ng_exchange *x, struct ng_side *to);
 
 /** Our address for the party of @l; false: it has ended. */
@@ -156,8 +156,8 @@ bool ng_endpoint_local(struct node *n, const struct ng_endpoint *l,
 /** The packet times of a party, ms; 0: unsaid. */
 struct ng_packets {
 	unsigned ptime;	   /**< of what it is sent; 0: as its line says */
-	unsigned in_ptime; /**< that it was told to send                */
-	unsigned comes;	   /**< that the other one was told             */
+	unsigned in_ptime; /**< that it was offered to send */
+	unsigned comes;	   /**< that the other one was offered */
 	bool apart; /**< what it is sent does not follow what the other sends */
 };
 

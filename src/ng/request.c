@@ -55,7 +55,7 @@ bool ng_is_named(const char *text, const char *name)
 	return end && !*end;
 }
 
-/* Something that is asked for cannot be done: the first one is told. */
+/* Note that a request cannot be fulfilled; the first one is reported. */
 static void warn_request(struct ng_request *r, const char *text)
 {
 	if (!*r->warning.text)

@@ -125,8 +125,8 @@ static void follow_side_rate(struct codec_use *s, const struct codec_use *other)
 		s->cfg.sample_rate = rate;
 }
 
-/* Who says where packets come from means it, unless told otherwise; the party
- * of a call of two streams may be behind a NAT. */
+/* An address that was given is binding (strict), unless asked otherwise; the
+ * party of a call of two streams may be behind a NAT. */
 static int check_hears(struct learn_terms *hears, const struct call_spec *r,
 		       unsigned i, const struct end_names names[2],
 		       struct cr_err *e)
@@ -490,7 +490,7 @@ static void change_terms(struct task_terms *terms, const struct task_terms *to)
 		c->worst = said->worst;
 }
 
-/* What is as it was stays so. */
+/* Keep the packet length if it is unchanged. */
 static int check_packet_length(struct stream_cfg *cfg, cr_ns asked,
 			       struct cr_err *e)
 {

@@ -43,8 +43,7 @@ struct cost_value {
 
 bool cost_part_same(const struct cost_part *a, const struct cost_part *b);
 
-/** What @p says itself that it costs, as "spin" does. False: it has to be
- * measured. */
+/** Cost that @p declares itself, as "spin" does. False: it must be measured. */
 bool cost_part_declared(const struct cost_part *p, struct cost_value *out);
 
 /**

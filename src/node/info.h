@@ -60,7 +60,7 @@ struct node_side_info {
 	cr_ns ptime; /**< of packets that are sent; 0: as they come */
 };
 
-/** What a call counts as: load of a CPU, CPU time of a packet. */
+/** Load of a call in admission: share of a CPU, CPU time of a packet. */
 struct node_admitted {
 	double load;
 	cr_ns cost; /**< that its class counts by */
@@ -345,8 +345,7 @@ struct record_stream {
 	struct record_quality quality_is;
 };
 
-/** What is left of a call when it is over, and what is known of it so far.
- * Streams of a call have one together. */
+/** Record of a call, at its end or so far. The streams of a call share one. */
 struct node_record {
 	char id[RECORD_ID_MAX]; /**< no other call of any node has it */
 	const char *type;	/**< "end" or "interim" */

@@ -38,7 +38,7 @@ static int read_interface_name(const char *text, size_t n,
 	return 0;
 }
 
-/* What stands behind "!", or nothing. */
+/* Read the address behind "!", if there is one. */
 static int read_advertised(const char *text,
 			   const struct sockaddr_storage *local,
 			   struct sockaddr_storage *out, struct cr_err *e)

@@ -61,7 +61,7 @@ int interfaces_open(struct interfaces *to, const struct interface_cfg *cfg,
 /** Their ports have been closed. Zero is fine. */
 void interfaces_close(struct interfaces *i);
 
-/** Which one somebody wants. */
+/** Choice of an interface. */
 struct interface_request {
 	const char *name; /**< NULL: any */
 	struct sockaddr_storage to;
@@ -98,7 +98,7 @@ bool interface_is_at(const struct interface_cfg *i,
 /** Is it of loopback, or seen there? */
 bool interface_is_local(const struct interface_cfg *i);
 
-/** What peers are told: "192.0.2.1:30000". @advertised: see interface_cfg. */
+/** The address for peers: "192.0.2.1:30000". @advertised: see interface_cfg. */
 void interface_text(const struct sockaddr_storage *local,
 		    const struct sockaddr_storage *advertised, unsigned port,
 		    char *buf, size_t size);

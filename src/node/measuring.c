@@ -81,7 +81,7 @@ static bool take_wanted(struct measuring *m)
 		m->place = BUSY;
 	else
 		m->gone = true;
-	/* behind: who was told to quit */
+	/* last: a thread that was asked to quit */
 	left = !more && m->left;
 	(void)pthread_cond_broadcast(&m->changed);
 	(void)pthread_mutex_unlock(&m->lock);

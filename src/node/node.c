@@ -47,7 +47,7 @@ void node_context_free(void *arg, struct recovery_context *slot)
 	free(ctx);
 }
 
-/* Whether its packets may wait is as it was; control alone writes that. */
+/* Packets may wait as before: control alone writes that. */
 void node_context_for(void *arg, struct recovery_context *slot, unsigned place,
 		      const struct recovery_context *before)
 {
@@ -112,8 +112,8 @@ static void run_task(void *arg, struct live_task *lt,
 	node_kind_of(lt)->run(&me->turn, lt, run_);
 }
 
-static void run_call(struct transcode_worker *w, struct live_task *lt,
-		     const struct live_run *run_)
+static void run_stream_task(struct transcode_worker *w, struct live_task *lt,
+			    const struct live_run *run_)
 {
 	transcode_run(w, transcoder_of(lt), run_);
 }
@@ -200,7 +200,7 @@ const struct node_task_kind node_stream_kind = {
 	.name = "call",
 	.peek = transcode_peek,
 	.claim = transcode_claim,
-	.run = run_call,
+	.run = run_stream_task,
 	.dropped = drop_frame,
 	.gone = node_gone,
 	.returned = node_back,
@@ -321,14 +321,6 @@ struct making {
 	bool failed;
 };
 
-static int place_cache(const struct topology *t, int cpu)
-{
-	const struct topology_cpu *c =
-		t && cpu >= 0 ? topology_find(t, (unsigned)cpu) : NULL;
-
-	return c ? (int)c->cache : -1;
-}
-
 static struct node_place_info *last_row(struct making *m)
 {
 	return m->places->n ? &m->places->row[m->places->n - 1] : NULL;
@@ -366,9 +358,13 @@ static const char role_calls[] = "calls";
 static void add_place(struct making *m, const char *role, int cpu,
 		      int run_queue)
 {
+	const struct topology_cpu *at =
+		m->topology && cpu >= 0
+			? topology_find(m->topology, (unsigned)cpu)
+			: NULL;
 	const struct node_place_info like = {
 		.role = role,
-		.cache = place_cache(m->topology, cpu),
+		.cache = at ? (int)at->cache : -1,
 		.run_queue = run_queue,
 	};
 	struct node_place_info *row = last_row(m);
@@ -531,7 +527,7 @@ static void on_node_tick(evutil_socket_t fd, short what, void *arg)
 		converter_tick(n->converter);
 }
 
-static void on_deaf(evutil_socket_t fd, short what, void *arg)
+static void on_receiver_failed(evutil_socket_t fd, short what, void *arg)
 {
 	const struct node *n = arg;
 
@@ -540,7 +536,7 @@ static void on_deaf(evutil_socket_t fd, short what, void *arg)
 		n->cfg.deaf(n->cfg.arg);
 }
 
-/* On the receiver's thread, its last word. */
+/* On the receiver's thread, as its last act. */
 static void receiver_failed(void *arg, unsigned receiver, int err)
 {
 	struct node *n = arg;
@@ -550,7 +546,7 @@ static void receiver_failed(void *arg, unsigned receiver, int err)
 		  LOG_STR("why", "calls of this receiver hear nothing more. "
 				 "Start the daemon again, with --io epoll if "
 				 "this comes back"));
-	event_active(n->deaf_event, 0, 0);
+	event_active(n->receiver_failed_event, 0, 0);
 }
 
 static int open_node_events(struct node *n, struct cr_err *e)
@@ -559,10 +555,11 @@ static int open_node_events(struct node *n, struct cr_err *e)
 
 	n->gone_event = event_new(n->cfg.base, -1, 0, node_reap, n);
 	n->fault_event = event_new(n->cfg.base, -1, 0, node_recover, n);
-	n->deaf_event = event_new(n->cfg.base, -1, 0, on_deaf, n);
+	n->receiver_failed_event =
+		event_new(n->cfg.base, -1, 0, on_receiver_failed, n);
 	n->traced_event = event_new(n->cfg.base, -1, 0, node_traced, n);
 	n->tick = event_new(n->cfg.base, -1, EV_PERSIST, on_node_tick, n);
-	if (!n->gone_event || !n->fault_event || !n->deaf_event ||
+	if (!n->gone_event || !n->fault_event || !n->receiver_failed_event ||
 	    !n->traced_event || !n->tick || event_add(n->tick, &second))
 		return cr_fail(e, -ENOMEM, "out of memory for events");
 	return 0;
@@ -575,7 +572,7 @@ static void trace_failed(void *arg, int err)
 	log_event(LOG_ERROR, "trace-failed", LOG_STR("why", strerror(err)));
 }
 
-/* On the drain thread, its last word. */
+/* On the drain thread, as its last act. */
 static void trace_closed(void *arg)
 {
 	const struct node *n = arg;
@@ -772,8 +769,8 @@ static void close_parts(struct node *n)
 		event_free(n->gone_event);
 	if (n->fault_event)
 		event_free(n->fault_event);
-	if (n->deaf_event)
-		event_free(n->deaf_event);
+	if (n->receiver_failed_event)
+		event_free(n->receiver_failed_event);
 	if (n->traced_event)
 		event_free(n->traced_event);
 	if (n->tick)
@@ -809,7 +806,7 @@ int node_close(struct node *n)
 		return 0;
 	node_end_calls(n);
 	node_endpoint_close_all(n);
-	rcu_done(); /* a hung call may not have been told to leave yet */
+	rcu_done(); /* a hung call may not have left yet */
 	receivers_close(n->receivers);
 	n->receivers = NULL;
 	if (n->trace)

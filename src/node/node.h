@@ -28,7 +28,7 @@ struct topology;
 
 /** Why a call ended; shown to people. */
 enum node_end {
-	NODE_END_STOPPED, /**< somebody asked for that                 */
+	NODE_END_STOPPED, /**< requested */
 	NODE_END_LOST,	  /**< its association was lost, grace is over */
 	NODE_END_BYE,	  /**< its owner said bye                      */
 	NODE_END_DRAINED, /**< the node stopped                        */
@@ -66,7 +66,7 @@ struct node_convert {
 struct node_config {
 	struct event_base *base;
 	struct sockaddr_storage rtp; /**< shared RTP socket; port 0: any      */
-	/** What peers are told in place of its address; no family: that. */
+	/** Address to show to peers; no family: its own. */
 	struct sockaddr_storage rtp_advertised;
 	/** [ninterfaces] where calls with ports of their own may be; 0: at the
 	 * address of @rtp. Read by node_open(). */
@@ -110,8 +110,8 @@ struct node_config {
 	uint64_t memory_reserve; /**< bytes of RLIMIT_AS that calls leave     */
 	const char *scheduler; /**< "rr,quantum=2ms" or "./mine.so"           */
 	cr_ns watchdog;	       /**< see recovery/recovery.h; 0: none */
-	/** Who holds what outlives the process (observe/store.h), and the state
-	 * of calls, which is there if it holds anything; or NULL. Borrowed. */
+	/** Store of descriptors that outlive the process (observe/store.h),
+	 * with the state of calls if it holds any; or NULL. Borrowed. */
 	struct notify *store;
 	struct state_memory *state;
 	/** Where the numbers of calls, streams and endpoints begin: nodes that
@@ -120,8 +120,8 @@ struct node_config {
 	/** @st is over: the last thread has let go of it and it is freed when
 	 * this returns, or it is hung. Once for each stream. */
 	void (*ended)(void *arg, struct node_stream *st);
-	/** What is left of a call, or is known so far (node_records_interim()).
-	 * NULL: nobody wants it. */
+	/** Takes the record of a call, at its end or so far
+	 * (node_records_interim()). NULL: none. */
 	void (*recorded)(void *arg, const struct node_record *r);
 	const char *name; /**< of the node, in records */
 	/** A folder for payloads in which a process has died; NULL: none. */
@@ -183,7 +183,7 @@ struct node_cost_wait {
 	struct {
 		struct pipeline_cfg media;
 		cr_ns period; /**< between two packets */
-	} need[2 * CALL_CODECS_MAX];
+	} need[2 * STREAM_CODECS_MAX];
 	/* the node's */
 	TAILQ_ENTRY(node_cost_wait) link;
 	struct cost_job *job; /**< NULL: it is ready */
@@ -215,8 +215,8 @@ int node_stream_change(struct node_stream *st, const struct stream_cfg *to,
 
 uint32_t node_stream_id(const struct node_stream *st);
 
-/** What it is now, with the mode that its encoder has: what
- * node_stream_change() takes, to be altered. */
+/** The present configuration, with the encoder's mode: to be altered for
+ * node_stream_change(). */
 struct stream_cfg node_stream_cfg(const struct node_stream *st);
 
 /** Has node_call_stop() been called, and why? */
@@ -237,10 +237,11 @@ struct node_stream *node_stream_after(struct node *n, uint32_t id);
  * io_uring where node_config.io did not rule that out, else "". */
 enum udp_io node_io(const struct node *n, const char **why);
 
-/** The shared RTP address, as peers are told: "127.0.0.1:40000". */
+/** The shared RTP address, as advertised: "127.0.0.1:40000". */
 void node_address(const struct node *n, char *buf, size_t size);
 
-/** Where this call's packets go to, as peers are told: "127.0.0.1:40000". */
+/** The address that this stream receives at, as advertised: "127.0.0.1:40000".
+ */
 void node_stream_address(const struct node_stream *st, char *buf, size_t size);
 
 /** Interface number @i, and its ports. False: there are no more. */
@@ -272,28 +273,28 @@ int node_scheduler_tune(struct node *n, const char *opts, struct cr_err *e);
 int node_trace_start(struct node *n, const char *path, enum trace_over over,
 		     struct cr_err *e);
 
-/** Who wants to know what is in a trace. */
+/** Receives the totals of a trace. */
 struct node_trace_asker {
 	void (*notify)(void *arg, const struct trace_totals *totals);
 	void *arg;
 };
 
-/** End the trace and wait for nobody: @asker is told, once, when the disk has
- * it; from the event loop or node_trace_stop(). 0; or -EALREADY with @e: there
- * is no trace, or it is being stopped. */
+/** End the trace without waiting: @asker is called once, when it is on disk;
+ * from the event loop or node_trace_stop(). 0; or -EALREADY with @e: there is
+ * no trace, or it is being stopped. */
 int node_trace_end(struct node *n, const struct node_trace_asker *asker,
 		   struct cr_err *e);
 /** End the trace if nobody has, and wait for the disk. 0 with @out, or
  * -EALREADY: there is no trace. */
 int node_trace_stop(struct node *n, struct trace_totals *out);
-/** Wait for a trace that was ended: who has asked is told. NULL is fine. */
+/** Wait for a trace that was ended, and call its asker. NULL is fine. */
 void node_trace_settle(struct node *n);
 
 /** Delay (arrival to sent) and jitter of all frames so far, into histograms
  * whatever was in them; see transcode_worker. */
 void node_histograms(const struct node *n, struct histogram *delay,
 		     struct histogram *jitter);
-/** What RTCP has said so far of all endpoints, as above: round trips, and the
+/** RTCP reports of all endpoints so far, as above: round trips, and the
  * interarrival jitter that far sides have, both in ns. */
 void node_rtcp_histograms(const struct node *n, struct histogram *round_trip,
 			  struct histogram *jitter);
@@ -308,8 +309,8 @@ bool node_advances(const struct node *n);
 void node_stats(struct node *n, struct node_stats *out);
 /** Capacity: workers, measured and admitted load, bound, free. */
 void node_capacity(struct node *n, struct node_capacity *out);
-/** What the kind of transcoding number @i costs: those that calls have, then
- * those that calls had last; 32 at most. False: there are no more. */
+/** Cost of kind of transcoding number @i: those of present calls, then the
+ * latest of past ones; 32 at most. False: there are no more. */
 bool node_cost(const struct node *n, unsigned i, struct node_cost_info *out);
 /** Frames lost for want of time so far: overwritten, expired or concealed. */
 unsigned long long node_lost(struct node *n);

@@ -59,7 +59,7 @@ static const char *said_of_opening(const struct endpoint_spec *r)
 	return r->interface ? "interface" : NULL;
 }
 
-/* What an open endpoint has said already is not said again. */
+/* Refuse settings that the open endpoint has already. */
 static int check_unsaid(const struct endpoint_spec *r, const char *path,
 			struct cr_err *e)
 {
@@ -301,8 +301,8 @@ static int have_endpoints(struct node_call *c, const struct call_spec *r,
 	}
 	node_notify(c->node);
 	for (unsigned i = 0; i < 2 && !err; i++)
-		err = circle_check_endpoint(c->endpoint[i], c->endpoint[!i],
-					    &r->end[i].address, &names[i], e);
+		err = loop_check_endpoint(c->endpoint[i], c->endpoint[!i],
+					  &r->end[i].address, &names[i], e);
 	return err;
 }
 
@@ -458,8 +458,7 @@ static int note_lacking(int err, const struct node_call_streams *s,
 	return err;
 }
 
-/* What has begun of @c ends as a call does, but nobody is told of a call that
- * was refused. */
+/* End the streams of @c that have begun; a refused call is not reported. */
 static void undo_start(struct node_call *c)
 {
 	for (unsigned i = 0; i < 2; i++)
@@ -889,8 +888,7 @@ int node_call_prepare(struct node_call *c, const struct endpoint_spec to[2],
 	return prepare_change(c, to, names, lacks, out, e);
 }
 
-/* What open endpoints will say is put in the place of what they say while the
- * call begins. */
+/* Put the new specs into open endpoints while the call begins. */
 static int start_changed(struct node *n, const struct call_spec *spec,
 			 struct node_endpoint *const ep[2],
 			 struct node_call_change *ch,

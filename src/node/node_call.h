@@ -40,7 +40,7 @@ int node_call_start(struct node *n, const struct call_spec *spec,
 		    struct node_cost_wait *lacks, struct node_call **out,
 		    struct cr_err *e);
 
-/** What is kept free for calls that are being set up. */
+/** Resources reserved for calls that are being set up. */
 struct node_call_promise {
 	unsigned calls;
 	int64_t ppm; /**< of a CPU */
@@ -127,9 +127,8 @@ void node_call_set_early(struct node_call *c, bool early);
 void node_call_stop(struct node_call *c, enum node_end why,
 		    const struct node_who *who);
 
-/** What signalling calls its parties, and which media line of theirs it is (1
- * and more), for records; NULL: nothing. Of what there is no memory for records
- * say nothing. */
+/** Names of the parties in signalling, and the number of the media line (from
+ * 1), for records; NULL: none. Without memory, records have none. */
 void node_call_set_tags(struct node_call *c, const char *const tag[2],
 			unsigned line);
 

@@ -361,13 +361,13 @@ static void give_up_recode(struct recode *r)
 /* --- making --- */
 
 /* All that may come; of a relay also what came so far. */
-static struct stream_codecs what_comes(const struct recode *r)
+static struct stream_codecs expected_codecs(const struct recode *r)
 {
 	const struct stream_codecs one = { .n = 1, .one = { r->to->media.in } };
 	struct stream_codecs all = r->codecs ? *r->codecs : one;
 	const struct codec_use *before = &node_stream_settings(r->st)->media.in;
 
-	if (!r->fresh || all.n == CALL_CODECS_MAX ||
+	if (!r->fresh || all.n == STREAM_CODECS_MAX ||
 	    !before->codec->decoder_open)
 		return all;
 	for (unsigned i = 0; i < all.n; i++)
@@ -422,7 +422,7 @@ static int make_recode(struct recode *r, bool relays, struct cr_err *e)
 		return err;
 	by.transcoder = recoded_transcoder(r);
 	if (r->coded) {
-		all = what_comes(r);
+		all = expected_codecs(r);
 		by.codecs = &all;
 	}
 	return stream_types_new(&r->types, r->st->stream, &by, e);

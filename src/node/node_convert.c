@@ -26,7 +26,7 @@ static int check_name(char *to, const char *name, const char *member,
 	return 0;
 }
 
-/* What only some formats have is refused with others: it would be ignored. */
+/* Refuse options that the format does not have: they would be ignored. */
 static int check_options(struct conversion_cfg *cfg,
 			 const struct convert_request *r, struct cr_err *e)
 {

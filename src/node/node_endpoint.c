@@ -301,8 +301,8 @@ void node_endpoint_join(struct node_endpoint *ep, struct node_call *c)
 	ep->holders++;
 }
 
-/* Receivers let go of it within a grace period. */
-static void stop_hearing(struct node_endpoint *ep)
+/* Stop receiving: receivers let go of it within a grace period. */
+static void stop_receiving(struct node_endpoint *ep)
 {
 	if (ep->left)
 		return;
@@ -318,7 +318,7 @@ void node_endpoint_leave(struct node_endpoint *ep)
 	if (ep->opened)
 		endpoint_feed(ep->endpoint, NULL);
 	else
-		stop_hearing(ep);
+		stop_receiving(ep);
 }
 
 /* Free @ep if nobody has it: @later where receivers still may. */
@@ -350,7 +350,7 @@ void node_endpoint_discard(struct node_endpoint *ep)
 static void close_endpoint(struct node_endpoint *ep)
 {
 	ep->owner = NULL;
-	stop_hearing(ep);
+	stop_receiving(ep);
 	free_unheld(ep, true);
 }
 
@@ -413,7 +413,7 @@ bool codec_use_is_said(const struct codec_use *r)
 	       r->amr.mode_next;
 }
 
-/* What is said of a codec goes with its name. */
+/* Refuse parameters of a codec without its name. */
 static int check_named(const struct endpoint_spec *r, const char *path,
 		       struct cr_err *e)
 {
@@ -699,7 +699,8 @@ static uint32_t ssrc_to(const struct node_endpoint *ep)
 	return st ? node_stream_settings(st)->ssrc_out : ep->spec.out_ssrc;
 }
 
-/* Follow it through whoever of ours hears it. False: nobody does. */
+/* Follow it through our endpoint or stream that receives it. False: none does.
+ */
 static bool pass_through_call(struct passing *at)
 {
 	const struct node_endpoint *ep = endpoint_at(at);
@@ -736,8 +737,8 @@ static bool may_be_ours(const struct passing *at)
 
 /* Is what begins as @at heard at @in_endpoint, or (NULL) as @ssrc, in the end?
  */
-static bool goes_round(struct passing at,
-		       const struct node_endpoint *in_endpoint, uint32_t ssrc)
+static bool is_loop(struct passing at, const struct node_endpoint *in_endpoint,
+		    uint32_t ssrc)
 {
 	for (unsigned i = 0; i < CALLS_MOST; i++) {
 		if (!at.to.ss_family || !may_be_ours(&at))
@@ -751,10 +752,10 @@ static bool goes_round(struct passing at,
 	return true;
 }
 
-int circle_check_endpoint(const struct node_endpoint *ep,
-			  const struct node_endpoint *other,
-			  const struct sockaddr_storage *signalled,
-			  const struct end_names *names, struct cr_err *e)
+int loop_check_endpoint(const struct node_endpoint *ep,
+			const struct node_endpoint *other,
+			const struct sockaddr_storage *signalled,
+			const struct end_names *names, struct cr_err *e)
 {
 	const struct node_endpoint *at =
 		node_endpoint_is_at(ep, signalled) ? ep : NULL;
@@ -770,7 +771,7 @@ int circle_check_endpoint(const struct node_endpoint *ep,
 			       ", of the same call: packets would go "
 			       "round. Say where the party itself is",
 			       names->address, at->id);
-	if (!other || !goes_round(first, other, 0))
+	if (!other || !is_loop(first, other, 0))
 		return 0;
 	return cr_fail(e, -EINVAL,
 		       "%s: is that of another call of this node, which leads "
@@ -780,14 +781,14 @@ int circle_check_endpoint(const struct node_endpoint *ep,
 		       names->address, other->id);
 }
 
-int circle_check_call(struct node *n, const struct stream_cfg *cfg,
+int loop_check_stream(struct node *n, const struct stream_cfg *cfg,
 		      const struct node_endpoint *in_endpoint, struct cr_err *e)
 {
 	const struct passing first = { .node = n,
 				       .to = cfg->to,
 				       .ssrc = cfg->ssrc_out };
 
-	if (!goes_round(first, in_endpoint, cfg->ssrc_in))
+	if (!is_loop(first, in_endpoint, cfg->ssrc_in))
 		return 0;
 	return cr_fail(e, -EINVAL,
 		       "out.address: leads back to this call: packets would "
@@ -857,7 +858,7 @@ int node_endpoint_check_change(struct endpoint_spec *out,
 	apply_change(out, to);
 	err = check_endpoint_hears(ep, to, out, names, e);
 	if (!err)
-		err = circle_check_endpoint(ep, other, &to->address, names, e);
+		err = loop_check_endpoint(ep, other, &to->address, names, e);
 	if (!err)
 		err = check_rtcp_address(&to->rtcp_address, &to->address, names,
 					 e);

@@ -42,7 +42,7 @@ struct node_endpoint {
 	bool opened; /**< by itself: no call ends it         */
 	/** Its state, of one that was opened by itself; or NULL. */
 	struct state_slot *slot;
-	bool left; /**< nobody hears it any more                   */
+	bool left;		/**< it receives no more */
 	struct node_call *call; /**< that has it, or NULL       */
 	unsigned holders;	/**< whose streams may still use it */
 };
@@ -77,7 +77,7 @@ int node_endpoint_open_kept(struct node *n, const struct endpoint_spec *spec,
 
 /** The call @c has it from now on; nobody else may have it. */
 void node_endpoint_join(struct node_endpoint *ep, struct node_call *c);
-/** That one is ending: nobody listens to it any more. */
+/** The stream of @ep is ending: it receives no more. */
 void node_endpoint_leave(struct node_endpoint *ep);
 /** The last stream that had it has gone, a grace period after it was left. @ep
  * may be freed. */
@@ -110,13 +110,13 @@ void node_endpoint_change(struct node_endpoint *ep,
 
 /** Do packets that go from @ep to @signalled come back to @ep, or to @other,
  * which it sends for (NULL: nobody)? 0, or -EINVAL with @e. */
-int circle_check_endpoint(const struct node_endpoint *ep,
-			  const struct node_endpoint *other,
-			  const struct sockaddr_storage *signalled,
-			  const struct end_names *names, struct cr_err *e);
+int loop_check_endpoint(const struct node_endpoint *ep,
+			const struct node_endpoint *other,
+			const struct sockaddr_storage *signalled,
+			const struct end_names *names, struct cr_err *e);
 /** Do packets of the call @cfg come back to where it is heard: at @in_endpoint,
  * or (NULL) at the shared port? 0, or -EINVAL with @e. */
-int circle_check_call(struct node *n, const struct stream_cfg *cfg,
+int loop_check_stream(struct node *n, const struct stream_cfg *cfg,
 		      const struct node_endpoint *in_endpoint,
 		      struct cr_err *e);
 

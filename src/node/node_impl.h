@@ -46,11 +46,11 @@ struct node_stream {
 			   * other terms than the stream's */
 	bool needs_codec; /**< a relay whose transcoder stays awake, for what
 			       is not passed on */
-	bool hung;	  /**< told as ended, but a stuck thread has it       */
+	bool hung;	  /**< reported as ended, but a stuck thread has it */
 	/** Of a call that could not begin, or is early: nobody knows of it. */
 	bool untold;
 	struct watch_task watch;
-	unsigned learned;  /**< of its recent costs, told to costs_learn() */
+	unsigned learned;  /**< of its recent costs, passed to costs_learn() */
 	unsigned cmr_over; /**< modes that CMRs asked for beyond the capacity */
 	cr_ns started;
 	cr_ns started_utc; /**< CLOCK_REALTIME */
@@ -224,7 +224,8 @@ struct node {
 	struct cr_err io_why;	/**< see node_io()                 */
 	struct node_places places;
 	struct node_watch watch;
-	struct event *gone_event, *fault_event, *deaf_event, *traced_event;
+	struct event *gone_event, *fault_event, *receiver_failed_event,
+		*traced_event;
 	struct event *tick;
 	struct call_past *restoring; /**< of the call that is being restored */
 
@@ -344,9 +345,9 @@ void node_traced(evutil_socket_t fd, short what, void *arg);
 uint32_t node_next_id(struct node *n);
 /** An SSRC that nobody can guess. */
 uint32_t node_random_ssrc(void);
-/** What is known of RTCP of a stream that @in_endpoint receives and
- * @out_endpoint sends, into @out, which must not be moved. @last: threads have
- * let go of both. Either may be NULL. */
+/** Put the RTCP figures of a stream from @in_endpoint to @out_endpoint into
+ * @out, which must not be moved. @last: threads have let go of both. Either may
+ * be NULL. */
 void node_rtcp_report(struct endpoint *in_endpoint,
 		      struct endpoint *out_endpoint, bool last,
 		      struct node_rtcp_info *out);
@@ -425,7 +426,8 @@ struct stream_codecs *node_codecs_copy(const struct stream_codecs *from);
 /** @st is over: record it; with the other stream of its call, when that
  * is over, too (node_record.c). */
 void node_record_ended(struct node_stream *st);
-/** @st has ended: tell the node's user, unless nobody knew of it. */
+/** Report the end of @st to the node's user, unless its start was not reported.
+ */
 static inline void node_notify_ended(struct node *n, struct node_stream *st)
 {
 	if (!--st->call->live) {
@@ -466,7 +468,7 @@ void node_reap(evutil_socket_t fd, short what, void *arg);
  * call gives back anything; then it does not look again before node_learn().
  */
 bool node_give_back(struct node *n, int64_t wanted);
-/** Tell the cost book what the calls have measured since the last time. */
+/** Add what the calls have measured since the last time to the cost book. */
 void node_learn(struct node *n);
 
 #endif

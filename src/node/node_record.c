@@ -208,7 +208,7 @@ static void describe_record(const struct node_stream *st,
 	out->duration = cr_ns_max(out->stream[0].info.age, last->info.age);
 }
 
-static void say_why(const struct node_call *c, struct node_record *out)
+static void set_end_reason(const struct node_call *c, struct node_record *out)
 {
 	static const char *const by[] = { NODE_BY_NAMES };
 
@@ -245,7 +245,7 @@ void node_record_ended(struct node_stream *st)
 	record_stream(st, false, &c->record->stream[st->number]);
 	if (c->live)
 		return; /* the other one follows */
-	say_why(c, c->record);
+	set_end_reason(c, c->record);
 	c->record->type = "end";
 	describe_record(st, c->record);
 	cfg->recorded(cfg->arg, c->record);

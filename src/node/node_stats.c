@@ -26,7 +26,7 @@
  * many are recognised. */
 #define KINDS_IN_TURN 8u
 
-static const struct cr_task *task_of_call(const struct node_stream *st)
+static const struct cr_task *task_of_stream(const struct node_stream *st)
 {
 	return &node_stream_transcoder(st)->lt.core.task;
 }
@@ -48,7 +48,7 @@ static struct bound no_bound(const char *why)
 static struct bound by_lateness(const struct node_stream *st,
 				const struct cr_promise *p)
 {
-	const struct cr_task *t = task_of_call(st);
+	const struct cr_task *t = task_of_stream(st);
 
 	return (struct bound){
 		.rule = p->rule,
@@ -88,21 +88,21 @@ static struct node_stream **first_of_class(struct crowd *c, enum cr_class cls,
 }
 
 /* The group among the last of @cls that @st belongs to; @n: none of them. */
-static size_t group_of_call(struct crowd *c, const struct node_stream *st,
-			    size_t n)
+static size_t group_of_stream(struct crowd *c, const struct node_stream *st,
+			      size_t n)
 {
-	const struct cr_task *t = task_of_call(st);
+	const struct cr_task *t = task_of_stream(st);
 	size_t oldest = n > KINDS_IN_TURN ? n - KINDS_IN_TURN : 0;
 
 	for (size_t i = n; i-- > oldest;)
-		if (are_alike(t, task_of_call(*first_of_class(c, t->cls, i))))
+		if (are_alike(t, task_of_stream(*first_of_class(c, t->cls, i))))
 			return i;
 	return n;
 }
 
-static struct hsb_flow flow_of_call(struct node_stream *st)
+static struct hsb_flow flow_of_stream(struct node_stream *st)
 {
-	const struct cr_task *t = task_of_call(st);
+	const struct cr_task *t = task_of_stream(st);
 	bool soft = t->cls == CR_SOFT;
 
 	return (struct hsb_flow){
@@ -115,15 +115,15 @@ static struct hsb_flow flow_of_call(struct node_stream *st)
 	};
 }
 
-static void count_call(struct crowd *c, struct node_stream *st)
+static void count_stream(struct crowd *c, struct node_stream *st)
 {
-	enum cr_class cls = task_of_call(st)->cls;
+	enum cr_class cls = task_of_stream(st)->cls;
 	struct hsb_flow *flow = cls == CR_HARD ? c->hard : c->soft;
 	size_t *n = cls == CR_HARD ? &c->system.nhard : &c->system.nsoft;
-	size_t i = group_of_call(c, st, *n);
+	size_t i = group_of_stream(c, st, *n);
 
 	if (i == *n) {
-		flow[i] = flow_of_call(st);
+		flow[i] = flow_of_stream(st);
 		*first_of_class(c, cls, i) = st;
 		++*n;
 	}
@@ -134,16 +134,16 @@ static void count_call(struct crowd *c, struct node_stream *st)
 
 /* Those that have left their sockets are still in the engine for a moment, but
  * send no more. */
-static void count_calls(struct crowd *c)
+static void count_streams(struct crowd *c)
 {
-	const struct cr_rq *rq = task_of_call(c->me)->rq;
+	const struct cr_rq *rq = task_of_stream(c->me)->rq;
 	struct node_stream *st;
 
 	RB_FOREACH (st, node_stream_tree, &c->me->node->streams)
 		if (!st->call->ending && !node_stream_relays(st) &&
-		    task_of_call(st)->cls != CR_BE &&
-		    task_of_call(st)->rq == rq)
-			count_call(c, st);
+		    task_of_stream(st)->cls != CR_BE &&
+		    task_of_stream(st)->rq == rq)
+			count_stream(c, st);
 }
 
 static struct bound by_theory(struct crowd *c, const char *rule)
@@ -172,7 +172,7 @@ static struct bound by_servers(struct node_stream *st,
 			       const struct cr_promise *p)
 {
 	struct node *n = st->node;
-	const struct cr_rq *rq = task_of_call(st)->rq;
+	const struct cr_rq *rq = task_of_stream(st)->rq;
 	const struct cr_servers *of = &p->servers;
 	struct crowd c = {
 		.me = st,
@@ -192,7 +192,7 @@ static struct bound by_servers(struct node_stream *st,
 	if (c.hard && c.soft && c.first) {
 		c.system.hard = c.hard;
 		c.system.soft = c.soft;
-		count_calls(&c);
+		count_streams(&c);
 		b = by_theory(&c, p->rule);
 	}
 	free(c.hard);
@@ -275,7 +275,7 @@ static void receiver_info(const struct node *n, unsigned i,
 #undef COPY
 	out->io = udp_io_names[rx_io(rx)];
 	out->cpu = rx_cpu(rx);
-	out->streams = receivers_calls(n->receivers, i);
+	out->streams = receivers_streams(n->receivers, i);
 }
 
 /* Each, and their sums. */
@@ -294,7 +294,7 @@ static void receivers_info(const struct node *n, struct node_stats *out)
 	}
 }
 
-/* Its place in the table; others have the last one, which is not told. */
+/* Its place in the table; others have the last one, which is not reported. */
 static unsigned codec_number(const struct cr_codec *c)
 {
 	unsigned i = 0;
@@ -425,10 +425,10 @@ static struct node_admitted admitted_of(const struct stream_cfg *cfg)
 	};
 }
 
-/* What control has set, and others have not. */
+/* The maximum age that control has set. */
 static cr_ns max_age(const struct node_stream *st)
 {
-	cr_ns limit = core_age_limit(st->node->cfg.max_age, task_of_call(st));
+	cr_ns limit = core_age_limit(st->node->cfg.max_age, task_of_stream(st));
 
 	return limit == CR_NEVER ? 0 : limit;
 }
@@ -578,8 +578,8 @@ void node_rtcp_report(struct endpoint *in_endpoint,
 		endpoint_rtcp_report(in_endpoint, last, &out->leads);
 	if (out_endpoint && out_endpoint->rtcp)
 		endpoint_rtcp_report(out_endpoint, last, &far);
-	/* What a stream's listener reports is heard by the endpoint that it is
-	 * sent from. */
+	/* reports of a stream's listener arrive at the endpoint that sends it
+	 */
 	out->leads.reports = far.reports;
 	out->leads.lost_share = far.lost_share;
 	out->leads.lost_mean = far.lost_mean;

@@ -25,7 +25,7 @@
 
 /* The transcodings of @cfg that have a cost: into @media. Returns how many. */
 static unsigned cost_media(const struct stream_cfg *cfg,
-			   struct pipeline_cfg media[CALL_CODECS_MAX])
+			   struct pipeline_cfg media[STREAM_CODECS_MAX])
 {
 	unsigned n = cfg->codecs ? cfg->codecs->n : 1;
 
@@ -56,7 +56,7 @@ static int put_past_cost(struct node *n, const struct stream_cfg *cfg,
 int node_cost_of(struct node *n, const struct stream_cfg *cfg,
 		 struct cost_entry **out, struct cr_err *e)
 {
-	struct pipeline_cfg media[CALL_CODECS_MAX];
+	struct pipeline_cfg media[STREAM_CODECS_MAX];
 	unsigned count = cost_media(cfg, media), dearest = 0;
 	struct cost_part missing;
 	struct cost_entry *entry;
@@ -95,7 +95,7 @@ void node_cost_ask(struct node *n, const struct stream_cfg *cfg)
 void node_cost_need(struct node_cost_wait *w, const struct stream_cfg *cfg,
 		    unsigned count)
 {
-	struct pipeline_cfg media[CALL_CODECS_MAX];
+	struct pipeline_cfg media[STREAM_CODECS_MAX];
 
 	w->n = 0;
 	for (unsigned i = 0; i < count; i++) {
@@ -476,7 +476,7 @@ static void choose_numbers(const struct node *n, struct stream_cfg *cfg)
 	cfg->shed = n->cfg.shed.kind;
 }
 
-/* What can fail comes before what takes effect. */
+/* Do all that can fail before anything takes effect. */
 static int join_engine(struct node *n, struct node_stream *st, struct cr_err *e)
 {
 	const struct stream_cfg *cfg = node_stream_settings(st);
@@ -556,8 +556,8 @@ static int check_pair(struct node *n, const struct stream_cfg *cfg,
 			       "%" PRIu32 " already",
 			       cfg->pair, third->id);
 	if (!node_stream_relays(other) &&
-	    (call_takes_cmr(cfg, node_stream_settings(other)) ||
-	     call_takes_cmr(node_stream_settings(other), cfg)))
+	    (stream_takes_cmr(cfg, node_stream_settings(other)) ||
+	     stream_takes_cmr(node_stream_settings(other), cfg)))
 		return 0;
 	return cr_fail(e, -EINVAL,
 		       "pair: neither call sends the AMR or AMR-WB that the "
@@ -640,7 +640,7 @@ static int enter_stream(struct node_stream *st, struct stream_cfg *cfg,
 	int err = 0;
 
 	if (!cfg->out_endpoint)
-		err = circle_check_call(n, cfg, node_stream_in_endpoint(st), e);
+		err = loop_check_stream(n, cfg, node_stream_in_endpoint(st), e);
 	if (err)
 		return err;
 	stream_settle(cfg, &st->cost->cost);

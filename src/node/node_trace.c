@@ -10,7 +10,7 @@
 #include "observe/trace_writer.h"
 
 /* Cut @text to fit; NUL-terminated. */
-static void set_call_text(char *to, size_t size, const char *text)
+static void cut_trace_text(char *to, size_t size, const char *text)
 {
 	(void)snprintf(to, size, "%s", text);
 }
@@ -36,14 +36,14 @@ void node_trace_call(const struct node_stream *st)
 		},
 	};
 
-	set_call_text(r.call.codec_in, sizeof(r.call.codec_in),
-		      in->codec->name);
-	set_call_text(r.call.mode_in, sizeof(r.call.mode_in),
-		      in->codec->modes[in->cfg.mode].name);
-	set_call_text(r.call.codec_out, sizeof(r.call.codec_out),
-		      out->codec->name);
-	set_call_text(r.call.mode_out, sizeof(r.call.mode_out),
-		      out->codec->modes[out->cfg.mode].name);
+	cut_trace_text(r.call.codec_in, sizeof(r.call.codec_in),
+		       in->codec->name);
+	cut_trace_text(r.call.mode_in, sizeof(r.call.mode_in),
+		       in->codec->modes[in->cfg.mode].name);
+	cut_trace_text(r.call.codec_out, sizeof(r.call.codec_out),
+		       out->codec->name);
+	cut_trace_text(r.call.mode_out, sizeof(r.call.mode_out),
+		       out->codec->modes[out->cfg.mode].name);
 	trace_put(trace_ring(n->trace, node_ring_control(n)), &r);
 }
 

@@ -70,8 +70,8 @@ static unsigned count_receivers(const struct placement_request *request,
 }
 
 /* The cache whose share of @n is least served by what it has been given. */
-static unsigned neediest(const unsigned *size, const unsigned *given,
-			 unsigned caches)
+static unsigned least_served_cache(const unsigned *size, const unsigned *given,
+				   unsigned caches)
 {
 	unsigned best = 0;
 
@@ -113,7 +113,7 @@ static void spread_threads(const struct topology *rest, unsigned n,
 		size[rest->cpu[i].cache]++;
 	out->count = 0;
 	while (out->count < n) {
-		unsigned cache = neediest(size, given, rest->caches);
+		unsigned cache = least_served_cache(size, given, rest->caches);
 
 		out->cpu[out->count] = next_cpu(rest, cache, out);
 		out->count++;

@@ -70,7 +70,7 @@ struct aux_spec {
 	int noise; /**< comfort noise (RFC 3389) */
 };
 
-/** What is done about the network between a party and us, and its silence. */
+/** Handling of loss, jitter and silence of a party. */
 struct reception_spec {
 	enum call_loss loss;
 	int jitter;		      /**< enum jitter_kind */
@@ -172,7 +172,7 @@ enum call_port {
 	CALL_PORT_EACH	  /**< a call of two streams: both ends have one */
 };
 
-/** Whether packets are passed on as they are where no codec is needed. */
+/** Relay packets where no codec is needed, or never. */
 enum relay_request { RELAY_AUTO, RELAY_NEVER };
 /** Their names. */
 #define RELAY_REQUEST_NAMES "auto", "never", NULL

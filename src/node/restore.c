@@ -508,8 +508,8 @@ static void hear_again(struct endpoint *endpoint,
 			.valid = true,
 		};
 
-		(void)endpoint_hear(endpoint, &p,
-				    now - (cr_ns)(i + 1) * LEARN_SLOT);
+		(void)endpoint_receive(endpoint, &p,
+				       now - (cr_ns)(i + 1) * LEARN_SLOT);
 	}
 }
 

@@ -72,7 +72,7 @@ struct call_past {
 	uint32_t last_id, last_endpoint; /**< of the node, before */
 };
 
-/** Does anybody hold what outlives the process? */
+/** Is there a store that outlives the process? */
 bool node_keeps(const struct node *n);
 
 /** What a new process has to know of @c. */
@@ -98,7 +98,7 @@ bool node_restore_next(struct node *n, unsigned *at, struct state_slot **slot,
  * none), whose times have @shift added; NULL: there is none. */
 struct state_slot *node_foreign_slot(struct node *n, const char *records,
 				     cr_ns shift);
-/** What is started next goes on with @past, its crash counted. 0; or -EEXIST
+/** The call started next continues @past, with its crash counted. 0; or -EEXIST
  * with @e: one of its ids is in use; node_restored() follows anyway. */
 int node_restore_as(struct node *n, struct call_past *past, struct cr_err *e);
 /** It does, or (@is false) cannot: its slot is free. */

@@ -99,7 +99,7 @@ static int write_out_lines(int fd, const char *text, size_t n, size_t *done)
 
 /* --- the thread --- */
 
-/* Somebody will make room on a disk, sooner or later. */
+/* Is the disk full? It will have room again, sooner or later. */
 static bool is_disk_full(int fd, int err)
 {
 	struct stat st;

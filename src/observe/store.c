@@ -175,7 +175,7 @@ static void wait_for_manager(struct notify *n, struct held *h, int err)
 		s->waits(s->arg);
 }
 
-/* What has to wait does, behind others that wait. */
+/* Send @h, or queue it behind others that wait. */
 static void send_or_wait(struct notify *n, struct held *h)
 {
 	int err = n->store->stats.waiting ? -EAGAIN : send_to_manager(n, h);
@@ -216,7 +216,7 @@ static void close_passed(struct held *h)
 	h->passed = 0;
 }
 
-/* What the manager has of @h goes. Nothing is put before all has gone. */
+/* Remove what the manager has of @h; nothing is put before that is done. */
 static void forget_sent(struct held *h)
 {
 	close_passed(h);
@@ -240,8 +240,10 @@ static void set_number_held(struct store *s, struct held *h, unsigned nfd)
 	h->nfd = nfd;
 }
 
-/* Nobody is restored for whom there is no room: it is logged once. */
-static bool has_room(struct store *s, const char *name, unsigned nfd)
+/* May @name hold @nfd descriptors? A refusal is counted; the first is logged.
+ */
+static bool has_descriptors_left(struct store *s, const char *name,
+				 unsigned nfd)
 {
 	const struct held *h = find_held(s, name);
 	unsigned had = h ? h->nfd : 0;
@@ -270,7 +272,7 @@ int store_put(struct notify *n, const char *name, const int *fd, unsigned nfd)
 		return 0;
 	if (!name_is_good(name) || !nfd || nfd > STORE_FDS_MAX)
 		return -EINVAL;
-	if (!has_room(s, name, nfd))
+	if (!has_descriptors_left(s, name, nfd))
 		return -ENOSPC;
 	h = have_held(s, name);
 	if (!h)
@@ -333,7 +335,7 @@ unsigned store_close_rest(struct notify *n)
 
 /* --- at the start --- */
 
-static unsigned long read_number(const char *name)
+static unsigned long environment_number(const char *name)
 {
 	const char *text = getenv(name);
 	char *end;
@@ -378,9 +380,9 @@ static int keep_passed(struct store *s, const char *text, size_t len, int fd)
 static void read_passed(struct store *s)
 {
 	const char *names = getenv("LISTEN_FDNAMES");
-	unsigned long n = read_number("LISTEN_FDS");
+	unsigned long n = environment_number("LISTEN_FDS");
 
-	if (read_number("LISTEN_PID") != (unsigned long)getpid() ||
+	if (environment_number("LISTEN_PID") != (unsigned long)getpid() ||
 	    n > PASSED_MAX)
 		return;
 	for (int fd = FIRST_PASSED; n--; fd++) {
@@ -397,7 +399,7 @@ static void read_passed(struct store *s)
 
 int store_open(struct notify *n)
 {
-	unsigned long max = n->fd < 0 ? 0 : read_number("FDSTORE");
+	unsigned long max = n->fd < 0 ? 0 : environment_number("FDSTORE");
 
 	n->store = max ? calloc(1, sizeof(*n->store)) : NULL;
 	if (n->store) {

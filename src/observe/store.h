@@ -26,7 +26,7 @@ enum {
 struct store_stats {
 	unsigned names,
 		held;	  /**< names and descriptors, those that wait, too */
-	unsigned waiting; /**< names that the manager has yet to hear of */
+	unsigned waiting; /**< names not yet sent to the manager */
 	unsigned long long late;    /**< puts and removes that had to wait */
 	unsigned long long refused; /**< puts beyond the manager's limit */
 };

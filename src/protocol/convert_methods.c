@@ -14,16 +14,6 @@
 #include "protocol/tables/convert_fields.h"
 #include "protocol/results.h"
 
-/* What is no other refusal is about a file. */
-static int conversion_code(int err)
-{
-	int code = request_code(err);
-
-	if (code != RPC_INTERNAL)
-		return code;
-	return err == -ESHUTDOWN ? RPC_DRAINING : RPC_BAD_FILE;
-}
-
 /* Answers convert.start: its files have been looked at, or need not be. */
 static void answer_conversion(void *arg, const struct conversion *cv, int err,
 			      const struct cr_err *why)
@@ -31,7 +21,10 @@ static void answer_conversion(void *arg, const struct conversion *cv, int err,
 	struct rpc_error e = { 0 };
 
 	if (!cv) {
-		e.code = conversion_code(err);
+		e.code = request_code(err);
+		if (e.code == RPC_INTERNAL) /* else it is about a file */
+			e.code =
+				err == -ESHUTDOWN ? RPC_DRAINING : RPC_BAD_FILE;
 		e.why = *why;
 	}
 	rpc_later_begin();

@@ -372,23 +372,6 @@ static json_t *string_of(const char *s)
 	return o;
 }
 
-static json_t *text_json(const struct field *f, const void *base)
-{
-	const char *s = field_string(f, base);
-
-	if (s)
-		return string_of(s);
-	return f->flags & FIELD_NULL ? json_null() : NULL;
-}
-
-static json_t *address_json(const struct field *f, const void *base)
-{
-	const struct sockaddr_storage *a = field_at_const(f, base);
-	char buf[64];
-
-	return json_string(address_text(a, buf, sizeof(buf)));
-}
-
 /* The struct of an object, or of a part of one; NULL: there is none. */
 static const void *struct_of(const struct field *f, const void *base)
 {
@@ -396,13 +379,6 @@ static const void *struct_of(const struct field *f, const void *base)
 
 	return f->store == FIELD_C_POINTER ? *(const void *const *)inner
 					   : inner;
-}
-
-static json_t *object_json(const struct field *f, const void *base)
-{
-	const void *inner = struct_of(f, base);
-
-	return inner ? field_write(f->members, inner) : json_null();
 }
 
 static unsigned list_count(const struct field *f, const void *base)
@@ -467,6 +443,10 @@ static json_t *map_json(const struct field *f, const void *base)
 
 static json_t *field_json(const struct field *f, const void *base)
 {
+	const void *inner;
+	const char *s;
+	char buf[64];
+
 	switch (f->kind) {
 	case FIELD_BOOL:
 		return json_boolean(field_integer(f, base));
@@ -478,13 +458,18 @@ static json_t *field_json(const struct field *f, const void *base)
 	case FIELD_TEXT:
 	case FIELD_CODEC:
 	case FIELD_MODE:
-		return text_json(f, base);
+		s = field_string(f, base);
+		return s		       ? string_of(s)
+		       : f->flags & FIELD_NULL ? json_null()
+					       : NULL;
 	case FIELD_CHOICE:
 		return json_string(f->names[field_integer(f, base)]);
 	case FIELD_ADDRESS:
-		return address_json(f, base);
+		return json_string(address_text(field_at_const(f, base), buf,
+						sizeof(buf)));
 	case FIELD_OBJECT:
-		return object_json(f, base);
+		inner = struct_of(f, base);
+		return inner ? field_write(f->members, inner) : json_null();
 	case FIELD_LIST:
 		return list_json(f, base);
 	case FIELD_MAP:

@@ -431,16 +431,6 @@ static bool trace_path(const struct service *sv, const char *name, char *path,
 	return false;
 }
 
-/* Every other refusal is about the file. */
-static int trace_code(int err)
-{
-	int code = request_code(err);
-
-	if (err == -EAGAIN)
-		return RPC_NO_CAPACITY; /* no thread */
-	return code == RPC_INTERNAL || err == -ENOSPC ? RPC_BAD_FILE : code;
-}
-
 json_t *method_trace_start(void *arg, struct rpc_peer *peer,
 			   const json_t *params, struct rpc_error *err)
 {
@@ -465,8 +455,12 @@ json_t *method_trace_start(void *arg, struct rpc_peer *peer,
 			       ask.overwrite ? TRACE_OVER_FILE
 					     : TRACE_OVER_NOTHING,
 			       &err->why);
+	if (ret == -EAGAIN) /* no thread */
+		return request_refuse(err, RPC_NO_CAPACITY);
+	if (ret == -ENOSPC || (ret && request_code(ret) == RPC_INTERNAL))
+		return request_refuse(err, RPC_BAD_FILE);
 	if (ret)
-		return request_refuse(err, trace_code(ret));
+		return request_refuse(err, request_code(ret));
 	result.path = path;
 	return field_write(trace_begun_fields, &result);
 }

@@ -215,8 +215,9 @@ static void answered(void *arg, const struct rpc_noted *noted,
 				   .why = result ? NULL : err->why.text });
 }
 
-/* Neither a call nor an endpoint ends with it, and no conversion's end is to be
- * told: that goes on without it, but who takes the session over hears of it. */
+/* Does it own no call and no endpoint, and no conversion whose end is to be
+ * reported? that goes on without it, but who takes the session over hears of
+ * it. */
 static bool peer_idle(void *arg, const struct rpc_peer *peer)
 {
 	const struct session *s = peer->owner;
@@ -352,7 +353,8 @@ static void stream_ended(void *arg, struct node_stream *st)
 		session_free(s);
 }
 
-/* A conversion outlives its session; whoever has it now is told. */
+/* A conversion outlives its session; the session that has it now is notified.
+ */
 static void conversion_ended(void *arg, const struct conversion *cv)
 {
 	struct session *s = session_named(arg, cv->owner);
@@ -545,9 +547,9 @@ int service_close(struct service *sv)
 
 	if (!sv)
 		return 0;
-	/* nothing begins any more, and nobody is told that it is over */
+	/* nothing begins any more, and no end is reported */
 	sv->draining = sv->drained = true;
-	/* calls first: their owners still hear stream.ended */
+	/* calls first: their owners still get stream.ended */
 	node_end_calls(sv->node);
 	deferred_drop(sv, NULL, RPC_DRAINING, "draining: this node ends");
 	node_trace_settle(sv->node);

@@ -53,7 +53,7 @@ struct service_config {
 	const char *plugin_dir;
 	struct lines *records; /**< of calls; NULL: none. Borrowed */
 	cr_ns records_interim; /**< between two of one call; 0: at its end */
-	const struct config_state *config; /**< NULL: not told. Borrowed */
+	const struct config_state *config; /**< NULL: not known. Borrowed */
 	/** The copy of calls in a store (node/replicate.h); NULL: none.
 	 * Borrowed. */
 	struct replicate *replicate;

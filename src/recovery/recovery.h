@@ -99,7 +99,7 @@ bool watch_worker(struct watch_worker *w, const struct watchdog *dog,
 enum watch_finding {
 	WATCH_FINE,
 	WATCH_STARVED,	/**< waits, but nobody had time for it           */
-	WATCH_STALLED,	/**< wake it, and whoever should see it          */
+	WATCH_STALLED,	/**< wake it, and its observer */
 	WATCH_FORGOTTEN /**< that did not help: the policy has lost it   */
 };
 
@@ -171,7 +171,7 @@ struct recovery_client {
 		       struct live_task *task);
 	/** @task hangs: end it. It is not freed before the thread is back. */
 	void (*over)(void *arg, struct live_task *task);
-	/** Tell people. */
+	/** Report it. */
 	void (*found)(void *arg, const struct recovery_finding *f);
 	void *arg;
 };

@@ -157,7 +157,7 @@ static void handle(struct rpc_client *c, const struct transport_event *ev)
 		transport_abort(c->transport, ev->assoc);
 		down(c, "the server has restarted");
 		break;
-	case TRANSPORT_DONE: /* we hold no conversation with half a peer */
+	case TRANSPORT_DONE: /* half closed is closed */
 	case TRANSPORT_SHUTDOWN:
 		closed(c);
 		break;

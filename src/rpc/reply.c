@@ -149,7 +149,7 @@ static void replies_add(struct replies *to, const json_t *id, json_t *one)
 	char *text = jsonrpc_text(one);
 
 	to->reserved -= short_bytes(id);
-	if (!to->peer) { /* nobody hears it */
+	if (!to->peer) { /* no client gets it */
 		to->count++;
 		free(text);
 		return;

@@ -230,7 +230,7 @@ static void name_host(const char *address, char *host, size_t size)
 		return;
 	six = &((struct sockaddr_in6 *)&a)->sin6_addr;
 	if (a.ss_family == AF_INET6 && !IN6_IS_ADDR_V4MAPPED(six))
-		memset(&six->s6_addr[8], 0, 8); /* anybody's to choose */
+		memset(&six->s6_addr[8], 0, 8); /* any client may choose it */
 	(void)address_host_text(&a, host, size);
 }
 
@@ -278,7 +278,7 @@ static bool has_peer_room(const struct listener *l, const char *host,
 	return s->npeers < s->cfg.peers_max || room_make(s, NULL, NULL);
 }
 
-/* Told why, if it listens: its association closes behind that. */
+/* Refuse it with a reason; its association closes after that. */
 static void turn_peer_away(const struct listener *l, uint32_t assoc,
 			   const char *why)
 {

@@ -49,15 +49,6 @@ struct timeline {
 	cr_ns at;
 };
 
-/** @ts stands for @at, and its extended form is @ts. */
-static inline void timeline_begin(struct timeline *t, uint32_t clock,
-				  uint32_t ts, cr_ns at)
-{
-	t->clock = clock;
-	t->newest = t->origin = ts;
-	t->at = at;
-}
-
 /** The extended form of @ts: the one that is nearest to the newest. */
 static inline int64_t timeline_extend(const struct timeline *t, uint32_t ts)
 {
@@ -612,7 +603,9 @@ static enum jitter_put take_first(struct jitter *j,
 	if (is_behind_head(j, seq))
 		return refuse_packet(j, JITTER_LATE);
 	/* its source is played as soon as the delay allows */
-	timeline_begin(&j->line, j->cfg.clock, place_of_input(in), in->arrival);
+	j->line.clock = j->cfg.clock;
+	j->line.newest = j->line.origin = place_of_input(in);
+	j->line.at = in->arrival;
 	playout_begin(&j->playout, 0, in->arrival);
 	set_duration(j, (uint32_t)(FIRST_DURATION * j->cfg.clock / CR_SEC));
 	j->step = 0;
@@ -816,21 +809,16 @@ void jitter_close(struct jitter *j)
 
 /* --- next --- */
 
-/* When the oldest packet may be played: when many are due at once, they are
+/* When the oldest packet is to be played. When many are due at once, they are
  * played twice as fast as they were spoken, and not in a burst. */
-static cr_ns earliest_of(const struct jitter *j, const struct jitter_slot *s)
-{
-	const struct head *h = &j->head;
-
-	if (!h->any)
-		return s->at + j->playout.offset;
-	return h->last_due + cr_ns_min(s->at - h->last_at, j->duration_ns) / 2;
-}
-
 static cr_ns due_of(const struct jitter *j, const struct jitter_slot *s)
 {
-	cr_ns due = cr_ns_max(s->at + j->playout.offset, earliest_of(j, s));
+	const struct head *h = &j->head;
+	cr_ns due = s->at + j->playout.offset;
+	cr_ns step = cr_ns_min(s->at - h->last_at, j->duration_ns) / 2;
 
+	if (h->any)
+		due = cr_ns_max(due, h->last_due + step);
 	return cr_ns_min(due, s->latest);
 }
 
@@ -838,17 +826,6 @@ static cr_ns due_of(const struct jitter *j, const struct jitter_slot *s)
 static bool is_missing(const struct jitter *j, const struct jitter_slot *s)
 {
 	return s->seq > j->head.seq + 1 + j->head.concealed;
-}
-
-/* Does @s, the oldest packet, come next? Otherwise there is time in front of
- * it. A lost packet may have been a bit shorter. */
-static bool is_next_slot(const struct jitter *j, const struct jitter_slot *s)
-{
-	int64_t room = j->duration;
-
-	if (!j->head.playing)
-		return true;
-	return s->ts - j->head.ts < (is_missing(j, s) ? room / 2 : room);
 }
 
 /* Of a buffer that is all but full the next packet, behind some that are lost,
@@ -869,10 +846,17 @@ static cr_ns due_of_gap(const struct jitter *j)
 	return cr_ns_min(j->head.at + j->playout.offset, due_for_room(j));
 }
 
-/* Is time in front of @speech, the oldest packet of that, next? */
+/* Is time in front of @speech, the oldest packet of that, next? A lost packet
+ * may have been a bit shorter. */
 static bool is_gap(const struct jitter *j, const struct jitter_slot *speech)
 {
-	return j->head.playing && !(speech && is_next_slot(j, speech));
+	int64_t room = j->duration;
+
+	if (!j->head.playing || !speech)
+		return j->head.playing;
+	if (is_missing(j, speech))
+		room /= 2;
+	return speech->ts - j->head.ts >= room;
 }
 
 /* Of @s, which is the oldest packet, and no speech. */

@@ -68,13 +68,7 @@ static bool is_absent(const struct learn *l, cr_ns now)
 	return now - l->heard > l->terms.absence;
 }
 
-/* Is the window open in which addresses are compared? */
-static bool is_contested(const struct learn *l, cr_ns now)
-{
-	return l->contested && now - l->opened <= l->terms.window;
-}
-
-/* May its party come from elsewhere, as whoever it likes? */
+/* May its party come from elsewhere, with any SSRC? */
 static bool is_expected(const struct learn *l, cr_ns now)
 {
 	return l->on_notice ||
@@ -95,7 +89,8 @@ static bool is_open(const struct learn *l, const struct newcomer *n)
 {
 	if (n->rank > l->rank || is_former(l, n) ||
 	    (is_source_silent(l, n->now) && goes_on_with_source(l, n->p)) ||
-	    (is_contested(l, n->now) && n->rank == l->rank))
+	    (l->contested && n->now - l->opened <= l->terms.window &&
+	     n->rank == l->rank))
 		return true;
 	return is_absent(l, n->now) &&
 	       (!l->leads || n->p->ssrc == l->ssrc || is_expected(l, n->now));

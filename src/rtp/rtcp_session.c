@@ -90,12 +90,6 @@ static cr_ns sr_sent_at(const struct feedback *f, uint32_t lsr)
 	return CR_NEVER;
 }
 
-/* Units of 1/65536 s in ns; below 2^47. */
-static cr_ns from_short(uint32_t t)
-{
-	return (cr_ns)(((uint64_t)t * (CR_SEC >> 9)) >> 7);
-}
-
 void feedback_report(struct feedback *f, const struct rtcp_report *r, cr_ns now)
 {
 	cr_ns at = r->lsr ? sr_sent_at(f, r->lsr) : CR_NEVER, rtt;
@@ -111,7 +105,8 @@ void feedback_report(struct feedback *f, const struct rtcp_report *r, cr_ns now)
 		f->odd++;
 		return;
 	}
-	rtt = now - at - from_short(r->dlsr);
+	/* dlsr is in 1/65536 s */
+	rtt = now - at - (cr_ns)(((uint64_t)r->dlsr * (CR_SEC >> 9)) >> 7);
 	if (rtt < -ROUNDING) {
 		f->odd++;
 		return;
@@ -312,21 +307,16 @@ static bool good_rate(uint32_t rate)
 	return rate >= 1 && rate <= RATE_MAX;
 }
 
-static bool good_cname(const char *s)
-{
-	size_t n = 0;
-
-	while (n <= RTCP_TEXT_BYTES && s[n])
-		n++;
-	return n >= 1 && n <= RTCP_TEXT_BYTES;
-}
-
 int rtcp_session_init(struct rtcp_session *s,
 		      const struct rtcp_session_config *cfg, cr_ns now)
 {
+	size_t cname = 0;
+
+	while (cname <= RTCP_TEXT_BYTES && cfg->cname[cname])
+		cname++;
 	if (!good_rate(cfg->rate_in) || !good_rate(cfg->rate_out) ||
-	    cfg->interval < 0 || cfg->interval > INTERVAL_MAX ||
-	    !good_cname(cfg->cname))
+	    cfg->interval < 0 || cfg->interval > INTERVAL_MAX || !cname ||
+	    cname > RTCP_TEXT_BYTES)
 		return -EINVAL;
 	*s = (struct rtcp_session){ .cfg = *cfg };
 	reception_init(&s->heard, cfg->rate_in);
@@ -396,7 +386,7 @@ static void hear_part(struct rtcp_session *s, const struct rtcp_packet *p,
 			s->collisions++;
 			return;
 		}
-		/* of a source that we do not hear, we could report nothing */
+		/* without a received source there is nothing to report */
 		if (p->type == RTCP_SR &&
 		    (!s->heard.source.started || p->ssrc == s->heard.ssrc))
 			reception_sender(&s->heard, p->ssrc, p->sender.ntp,

@@ -6,7 +6,7 @@
 #include "base/address.h"
 #include "base/assert.h"
 
-/* Multicast, what is reserved and broadcast, and what one link hears. */
+/* Multicast, reserved, broadcast and link-local addresses. */
 #define NEVER "224.0.0.0/4,240.0.0.0/4,169.254.0.0/16,ff00::/8,fe80::/10"
 
 int send_to_init(struct send_to *s, const char *list, struct cr_err *e)

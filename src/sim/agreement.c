@@ -538,8 +538,8 @@ static bool same_scheduler(const char *recorded, const char *scheduler)
 	return true;
 }
 
-/* What became of the frames when @scheduler was at work as it was in the live
- * run; else in all of the time. */
+/* The outcomes of frames while @scheduler was in use in the live run; else of
+ * all frames. */
 static const struct replayed_job *replayed_of(const struct recording *r,
 					      const char *scheduler)
 {

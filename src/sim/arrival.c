@@ -136,11 +136,6 @@ void arrival_init(struct arrival *a, const struct plan *p,
 	}
 }
 
-static cr_ns snap_to_grid(const struct arrival *a)
-{
-	return a->start + (cr_ns)a->next * a->flow->ptime;
-}
-
 /* Bursts of @burst jobs every @burst periods: one per period on average. */
 static cr_ns in_burst(const struct arrival *a)
 {
@@ -172,7 +167,7 @@ static cr_ns time_of_next(struct arrival *a)
 	case ARRIVAL_LOOP:
 		break;
 	}
-	return snap_to_grid(a);
+	return a->start + (cr_ns)a->next * a->flow->ptime;
 }
 
 bool arrival_next(struct arrival *a, struct arrival_job *out)
@@ -248,7 +243,7 @@ static uint32_t divide_up(int64_t a, int64_t b)
 	return (uint32_t)cr_ns_min((a + b - 1) / b, UINT32_MAX);
 }
 
-/* What a flow of work by a TSpec promises, in jobs of the largest size. */
+/* The contract of a flow with a TSpec, in jobs of the largest size. */
 static struct cr_contract envelope_contract(const struct campaign_flow *f)
 {
 	const struct campaign_arrival *m = &f->arrival;

@@ -14,14 +14,6 @@
 #include "base/units.h"
 #include "campaign/campaign.h"
 
-/* One of them; 0 of none. */
-static cr_ns cost_values_draw(const struct cost_values *v, struct random *r)
-{
-	if (!v->count)
-		return 0;
-	return v->value[(unsigned __int128)random_next(r) * v->count >> 64];
-}
-
 /*
  * What a flow's codecs cost on this machine: decoding, conversion of the
  * sampling rate, and encoding are measured apart and drawn apart, behind frames
@@ -117,18 +109,11 @@ static cr_ns times_q32(cr_ns t, int64_t q32)
 	return v < -most ? (cr_ns)-most : (cr_ns)v;
 }
 
-static cr_ns draw_lognormal(const struct cost_model *m, struct random *r)
-{
-	__int128 n = random_normal_q32(r);
-	int64_t x = (int64_t)(n * m->sigma / FIXED_ONE) - m->shift;
-
-	return times_q32(m->cfg->mean, fixed_exp(x));
-}
-
 static cr_ns draw_unbounded(const struct cost_model *m, struct cost_source *s)
 {
 	const struct campaign_cost *c = m->cfg;
 	struct random *r = &s->random;
+	__int128 spread;
 	cr_ns sum = 0;
 
 	switch ((enum campaign_cost_kind)c->kind) {
@@ -137,7 +122,9 @@ static cr_ns draw_unbounded(const struct cost_model *m, struct cost_source *s)
 	case COST_NORMAL:
 		return c->mean + times_q32(c->sd, random_normal_q32(r));
 	case COST_LOGNORMAL:
-		return draw_lognormal(m, r);
+		spread = (__int128)random_normal_q32(r) * m->sigma / FIXED_ONE;
+		return times_q32(c->mean,
+				 fixed_exp((int64_t)spread - m->shift));
 	case COST_EXPONENTIAL:
 		return random_exponential(r, c->mean);
 	case COST_TRACE: {
@@ -150,8 +137,13 @@ static cr_ns draw_unbounded(const struct cost_model *m, struct cost_source *s)
 		return job->cost ? job->cost : m->estimate.mean;
 	}
 	case COST_MEASURED:
-		for (unsigned i = 0; i < COST_MODEL_PARTS; i++)
-			sum += cost_values_draw(&m->part[i], r);
+		for (unsigned i = 0; i < COST_MODEL_PARTS; i++) {
+			const struct cost_values *v = &m->part[i];
+			unsigned __int128 at = v->count;
+
+			if (v->count)
+				sum += v->value[at * random_next(r) >> 64];
+		}
 		return sum;
 	}
 	abort();
@@ -327,15 +319,6 @@ static bool same_codecs(const struct campaign_flow *a,
 	       same_endpoint(&a->out, &b->out);
 }
 
-static void copy_measured(struct cost_model *to, const struct cost_model *from,
-			  const struct campaign_flow *f)
-{
-	*to = (struct cost_model){ .cfg = &f->cost, .warm = from->warm };
-	memcpy(to->part, from->part, sizeof(to->part));
-	set_locality(to);
-	estimate_cost(to);
-}
-
 int cost_models_open(struct cost_model *m, const struct campaign *c,
 		     struct cr_err *e)
 {
@@ -346,10 +329,15 @@ int cost_models_open(struct cost_model *m, const struct campaign *c,
 
 		while (k < f && !same_codecs(&c->flows[k], &c->flows[f]))
 			k++;
-		if (k < f)
-			copy_measured(&m[f], &m[k], &c->flows[f]);
-		else
+		if (k == f) {
 			rc = cost_model_open(&m[f], &c->flows[f], c->path, e);
+			continue;
+		}
+		m[f] = (struct cost_model){ .cfg = &c->flows[f].cost,
+					    .warm = m[k].warm };
+		memcpy(m[f].part, m[k].part, sizeof(m[f].part));
+		set_locality(&m[f]);
+		estimate_cost(&m[f]);
 	}
 	return rc;
 }

@@ -72,9 +72,8 @@ void cost_model_replay(struct cost_model *m, const struct campaign_flow *f,
 /** The cost of a job, > 0, if nothing of its call is in the caches. */
 cr_ns cost_model_draw(const struct cost_model *m, struct cost_source *s);
 
-/** What that job, of drawn cost @cold, costs when @others turns of other calls
- * passed on its CPU since the last one of its call; SIM_COLD: it never ran
- * there. */
+/** Cost of a job, drawn as @cold, when @others turns of other calls ran on its
+ * CPU since the last job of its call; SIM_COLD: it never ran there. */
 cr_ns cost_model_after(const struct cost_model *m, cr_ns cold, uint64_t others);
 
 /** @file as named in the campaign file @base, in @buf, which is returned. */

@@ -101,8 +101,8 @@ static void take_event(struct event_queue *q, uint32_t owner)
 		sink_event(q, i, last);
 }
 
-/* What nearly always happens: the first of a run comes again a period later,
- * behind all others there. False: it is something else, and nothing changed. */
+/* Handle the usual case: the first event of a run comes again a period later,
+ * behind all others there. False: another case, and nothing changed. */
 static bool go_round(struct event_queue *q, struct event e, cr_ns now)
 {
 	struct event_run *r = q->run_of_first;

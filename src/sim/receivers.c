@@ -106,7 +106,8 @@ static struct lane *lane_of(struct receivers *rs, const struct sim_call *c)
 	return &rs->lane[lane_index_of(c) % rs->count];
 }
 
-static uint32_t slot_of(const struct receivers *rs, const struct sim_call *c)
+static uint32_t slot_in_lane(const struct receivers *rs,
+			     const struct sim_call *c)
 {
 	return (uint32_t)(lane_index_of(c) / rs->count);
 }
@@ -170,7 +171,7 @@ void sim_receivers_close(struct receivers *rs)
 void receivers_join(struct receivers *rs, struct sim_call *c)
 {
 	struct lane *l = lane_of(rs, c);
-	uint32_t slot = slot_of(rs, c);
+	uint32_t slot = slot_in_lane(rs, c);
 
 	CR_ASSERT(lane_index_of(c) < rs->calls);
 	event_queue_expect(&l->packets, c->st.core.task.period);
@@ -183,7 +184,7 @@ void receivers_join(struct receivers *rs, struct sim_call *c)
 void receivers_leave(struct receivers *rs, struct sim_call *c)
 {
 	struct lane *l = lane_of(rs, c);
-	uint32_t slot = slot_of(rs, c);
+	uint32_t slot = slot_in_lane(rs, c);
 
 	event_queue_set(&l->packets, slot, CR_NEVER, 0);
 	l->call[slot] = NULL;

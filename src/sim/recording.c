@@ -22,7 +22,7 @@
 /* A call's frames that are still under way when the last one has come. */
 #define DRAIN (500 * CR_MS)
 
-/* What is needed while it is opened only. */
+/* State of opening one. */
 struct reading {
 	struct recording *r;
 	const struct recording_terms *terms;
@@ -76,8 +76,8 @@ static int add_stretch(struct recording *r, const char *scheduler, cr_ns from,
 	return 0;
 }
 
-static int read_other(void *arg, const union cr_trace_record *record,
-		      struct cr_err *e)
+static int read_other_record(void *arg, const union cr_trace_record *record,
+			     struct cr_err *e)
 {
 	struct reading *g = arg;
 	size_t room = g->call_room;
@@ -212,11 +212,11 @@ static int check_workers(struct reading *g, struct cr_err *e)
 	return 0;
 }
 
-static int read_all(struct reading *g, const char *path, struct cr_err *e)
+static int read_records(struct reading *g, const char *path, struct cr_err *e)
 {
 	struct recording *r = g->r;
-	const struct replay_listener l = { read_recording_header, read_other,
-					   g };
+	const struct replay_listener l = { read_recording_header,
+					   read_other_record, g };
 	struct stat is;
 	bool folder = !stat(path, &is) && S_ISDIR(is.st_mode);
 	struct recording_stretch *first;
@@ -257,8 +257,7 @@ static int by_id(const void *a, const void *b)
 	return (x->call > y->call) - (x->call < y->call);
 }
 
-/* What the record of each call that sent a frame says, in the replay's order.
- */
+/* Match each call that sent a frame with its record, in the replay's order. */
 static int match_calls(struct reading *g, struct cr_err *e)
 {
 	struct recording *r = g->r;
@@ -637,7 +636,7 @@ int recording_open(struct recording *r, const char *path,
 	int rc;
 
 	*r = (struct recording){ 0 };
-	rc = read_all(&g, path, e);
+	rc = read_records(&g, path, e);
 	for (unsigned i = 0; i < sizeof(step) / sizeof(*step) && !rc; i++)
 		rc = step[i](&g, e);
 	json_decref(g.header);

@@ -23,7 +23,7 @@ struct recording_stretch {
 	cr_ns from, to;	    /**< from the first arrival */
 };
 
-/** What was learned of turns; ns. */
+/** Measured overheads of turns; ns. */
 struct recording_overheads {
 	size_t turns;		 /**< that these are of                   */
 	cr_ns median, p99, mean; /**< of a turn, beside the codecs        */
@@ -89,11 +89,11 @@ int recording_no_memory(struct cr_err *e);
 /** Forget what became of the frames, before another simulation. */
 void recording_rewind(const struct recording *r);
 
-/** What became of the frames is what does under the switches of the live run.
- * 0, or -ENOMEM with @e. */
+/** Use the frames' outcomes under the switches of the live run. 0, or -ENOMEM
+ * with @e. */
 int recording_keep_own(struct recording *r, struct cr_err *e);
 
-/** What it was, and what a turn took, for people. */
+/** Print the recording and its overheads, for people. */
 void recording_report(const struct recording *r, FILE *f);
 
 #endif

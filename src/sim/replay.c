@@ -137,7 +137,7 @@ static int find_firsts(struct replay *r)
 	return 0;
 }
 
-/* What never came so far is 0 in a trace. */
+/* Shift a stamp; one of 0 in a trace never happened. */
 static void shift_stamp(cr_ns *t, cr_ns by)
 {
 	*t = *t ? *t - by : CR_NEVER;

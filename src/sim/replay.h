@@ -33,8 +33,8 @@ struct replay_job {
 	cr_ns release, pick, end, sent, deadline;
 	cr_ns held;  /**< its worker, from its pick; 0: it did not         */
 	cr_ns codec; /**< as @cost was read                              */
-	/** What its scheduler was charged, of @held; 0: not known. Read: for
-	 * the turn before it of its worker. */
+	/** Time charged to its scheduler, of @held; 0: not known. Read: for the
+	 * turn before it of its worker. */
 	cr_ns charged;
 	cr_ns uncharged; /**< of @cost: no scheduler is charged for it       */
 	uint32_t rtp_ts, buffered;
@@ -49,7 +49,7 @@ struct replay_stolen {
 	cr_ns from, to;
 };
 
-/** What became of jobs that were played again, and what they met. */
+/** Outcomes of replayed jobs, and the events they met. */
 struct replayed {
 	const struct replay_job *first; /**< of all                         */
 	const struct replay_stolen *stolen; /**< [nstolen] by worker, time  */

@@ -246,7 +246,7 @@ static void preempt_displaced(struct sim *s, struct sim_rq *q)
 
 /* --- dispatching --- */
 
-/* What the machine takes before @t goes on on cpu[@cpu]. */
+/* The overhead before @t resumes on cpu[@cpu]. */
 static cr_ns charge_overhead(struct sim *s, struct sim_rq *q, unsigned cpu,
 			     struct sim_task *t)
 {
@@ -615,7 +615,7 @@ static void sim_run_jointly(struct sim *s)
  * queue. */
 #define HOT 96u
 _Static_assert(HOT <= CR_TASK_PRIV, "within the policy's part");
-/* What every frame needs of a task. */
+/* Cache lines of a task that every frame needs. */
 #define OWN_LINES                                                              \
 	(sim_lines(0, offsetof(struct sim_task, core.task.priv) + HOT) |       \
 	 sim_lines(offsetof(struct sim_task, core.backlog),                    \

@@ -90,9 +90,9 @@ struct sim_client {
 	 * run queue, and in all of them when sim_run() returns. May be NULL. */
 	void (*faulty)(void *arg, const struct core_fault *fault, cr_ns now);
 	void *arg;
-	/** What every job needs of the memory behind its struct sim_task, which
-	 * is aligned to a cache line, in sim_lines(); 0: nothing. The simulator
-	 * fetches it into the cache in good time. */
+	/** Cache lines of the memory behind a struct sim_task that every job
+	 * needs, as sim_lines(); 0: nothing. The simulator fetches it into the
+	 * cache in good time. */
 	uint64_t lines;
 };
 
@@ -112,7 +112,7 @@ struct sim_config {
 	unsigned threads; /**< to run in, the caller's included; 0: 1        */
 };
 
-/** What one CPU did. */
+/** Statistics of one CPU. */
 struct sim_cpu_stats {
 	cr_ns busy;	   /**< running jobs, overheads included            */
 	cr_ns overhead;	   /**< of it                                       */
@@ -132,7 +132,8 @@ void sim_close(struct sim *s);
  * 0, or -ENOSPC, -EINVAL, -ENOMEM with @v as core_admit() filled it. */
 int sim_add(struct sim *s, struct sim_task *t, struct cr_verdict *v);
 
-/** @t leaves, at once or at the end of the job it runs; gone() tells. */
+/** @t leaves, at once or at the end of the job it runs; then gone() is called.
+ */
 void sim_remove(struct sim *s, struct sim_task *t);
 
 /** @t leaves at once, between two calls of sim_run(). A job under way stays

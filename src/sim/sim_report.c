@@ -224,8 +224,8 @@ static const char *kernels_of(const struct campaign *c)
 	return NULL;
 }
 
-/* Whose result it is: @r's scheduler; or, where it broke its contract and
- * another went on, "fifo, after ./x.so broke its contract at 3.2 s". */
+/* Name the scheduler of the result: @r's; or, if it broke its contract and
+ * another took over, "fifo, after ./x.so broke its contract at 3.2 s". */
 static void sim_report_name(const struct sim_report *r, char *name, size_t size)
 {
 	const struct simulation_fault *f = &r->result->fault;

@@ -13,7 +13,7 @@
 #include "run/run.h"
 #include "sim/simulation.h"
 
-/** Everything that is told about a run. */
+/** The report of a run. */
 struct sim_report {
 	const struct simulation_cfg *cfg;
 	const struct simulation_result *result;

@@ -246,8 +246,8 @@ static bool meet_fault(struct simulation *s)
 	return s->cfg->stand_in;
 }
 
-/* What ends at the very end of the campaign still counts: time goes on for
- * one ns more, in which nothing arrives. */
+/* Jobs that end with the campaign still count: time goes on for 1 ns, in which
+ * nothing arrives. */
 static int play_campaign(struct simulation *s, struct cr_err *e)
 {
 	const struct simulation_switch *to = s->cfg->switches;
@@ -319,7 +319,7 @@ static struct sim_config config_of(struct simulation *s)
 			  .cpus_per_rq = (unsigned)campaign_cpus_per_rq(p),
 			  .admission = p->admission,
 			  .shed = { (enum shed_kind)p->shed, p->shed_wait },
-			  .lenient = true, /* the result tells faults */
+			  .lenient = true, /* the result has faults */
 			  .check = is_plugin(s->cfg->ops) },
 		.preempt = (enum sim_preempt)p->preempt,
 		.quantum = p->quantum,

@@ -31,7 +31,7 @@ struct sim_models {
 	uint64_t *counts;	    /**< [flow_count] calls, for the plan  */
 };
 
-/** What the command line may say in the place of @c. */
+/** Options of the command line that override @c. */
 struct sim_terms {
 	int64_t cpus;
 	uint64_t seed;
@@ -65,7 +65,7 @@ struct simulation_cfg {
 	const struct cost_model *costs; /**< [flow_count]                   */
 	const struct replay *replays; /**< [flow_count] arrivals from a trace */
 	const struct voice_model *voices; /**< [flow_count]                 */
-	/** What becomes of each job of a recorded run; NULL: there is none. */
+	/** Outcome of each job of a recorded run; NULL: there is none. */
 	struct replayed *replayed;
 	const struct cr_sched_ops *ops;
 	const char *opts; /**< of the scheduler, or ""                      */
@@ -89,7 +89,7 @@ struct simulation_fault {
 	char text[512]; /**< core_fault_text()'s                            */
 };
 
-/** What came of it. */
+/** Result of a simulation. */
 struct simulation_result {
 	struct flow_stats *flows; /**< [flow_count] */
 	struct flow_stats *total;

@@ -23,7 +23,7 @@
 
 /* --- of a flow --- */
 
-/* Can a receiver tell, without the codec? */
+/* Can a receiver see it, without the codec? */
 static bool is_rated(const struct campaign_flow *f)
 {
 	static const char *const pcm[] = { "pcmu", "pcma", "l16" };

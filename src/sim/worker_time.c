@@ -15,7 +15,7 @@
 
 /* Turns of a kind from which its median is believed. */
 #define ENOUGH 50u
-/* What a frame costs that was not worked on is drawn from so many turns. */
+/* Turns from which the cost of a frame that was not run is drawn. */
 #define NEAR 64u
 /* No job waits longer, if one may get too old. */
 #define LONGEST CR_SEC
@@ -30,7 +30,7 @@ struct wake_up {
 	unsigned worker;
 };
 
-/* What is needed while it is found only. */
+/* State of the search. */
 struct finding {
 	struct recording *r;
 	const struct worker_time_terms *terms;

@@ -415,8 +415,8 @@ static int open_buffer(struct sim_call *c)
 	return rc;
 }
 
-/* What the jitter buffer plays is a job from now on; and what it conceals, but
- * for that which would follow the call. */
+/* Make jobs of the packets that the jitter buffer plays or conceals, but of
+ * none behind the end of the call. */
 static void play_due(struct sim_call *c, cr_ns now)
 {
 	struct jitter_output out;
@@ -667,7 +667,8 @@ struct sim_client workload_client(struct workload *w)
 
 /* --- a call's life --- */
 
-/* What is dropped takes no logical time from what is served. */
+/* Set up the release model: dropped frames take no logical time from served
+ * ones. */
 static int set_up_release(struct sim_call *c)
 {
 	struct release_cfg cfg = declared_release(c->flow);
@@ -687,7 +688,7 @@ static int set_up_release(struct sim_call *c)
 	return 0;
 }
 
-/* What it sounds like, and what the engine knows of that. */
+/* Set up the call's voice, and how much of it the engine knows. */
 static int set_up_voice(struct sim_call *c, const struct workload *w)
 {
 	const struct voice_model *m = &w->cfg->voices[c->plan->flow];

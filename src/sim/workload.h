@@ -62,7 +62,7 @@ struct flow_stats {
 	struct histogram jitter; /**< |distance of two ends - period|        */
 };
 
-/** What became of one call's jobs. */
+/** Sums of one call's jobs. */
 struct call_sum {
 	cr_ns delay, delay_max; /**< of all jobs done; of the slowest       */
 	CALL_COUNTS(COUNT_MEMBER)
@@ -82,7 +82,8 @@ static inline uint64_t flow_stats_lost(const struct flow_stats *s)
 /** The campaign's begin in a trace. */
 #define WORKLOAD_EPOCH CR_SEC
 
-/** What the calls of one part of the run queues share: what threads write. */
+/** State that the calls of one part of the run queues share and threads write.
+ */
 struct workload_part {
 	alignas(64) struct workload *w;
 	struct flow_stats *stats; /**< [flow_count]                         */
@@ -103,7 +104,7 @@ struct workload_fault {
 	struct core_fault what;
 };
 
-/** What all calls share. */
+/** State that all calls share. */
 struct workload {
 	const struct simulation_cfg *cfg;
 	struct receivers *receivers; /**< NULL: packets are jobs at once   */
@@ -116,8 +117,8 @@ struct workload {
 	struct workload_fault fault; /**< under fault_lock in workload_run() */
 };
 
-/** What some kinds of arrivals need beside. Large, and most simulated calls of
- * many have none: apart, so that it takes no memory then. */
+/** State of some kinds of arrivals. It is large, and most calls have none,
+ * therefore it is allocated apart. */
 union call_model {
 	struct plan_stream stream;
 	struct envelope envelope;
@@ -132,9 +133,9 @@ struct sim_call {
 	const struct campaign_flow *flow;
 	struct flow_stats *stats;
 	const struct cost_model *cost;
-	struct backlog *inbox; /**< from its receiver; NULL: there is none  */
-	struct jitter *buffer; /**< jitter buffer; NULL: there is none       */
-	struct voice *voice; /**< NULL: nobody can tell how loud it is       */
+	struct backlog *inbox;	/**< from its receiver; NULL: there is none  */
+	struct jitter *buffer;	/**< jitter buffer; NULL: there is none       */
+	struct voice *voice;	/**< NULL: its loudness is not known */
 	struct release *served; /**< of a bounded backlog: by the jobs that were
 				     claimed, as in the daemon; else NULL    */
 	cr_ns claimed_arrival;	/**< of a job that is not in @served yet;
@@ -176,8 +177,7 @@ _Static_assert(offsetof(struct sim_call, release.violations) <= 4096,
 int workload_open(struct workload *w, struct sim *sim);
 void workload_close(struct workload *w);
 
-/** What comes is received, sim_run(), and what was traced goes to the trace. 0,
- * or -ENOMEM. */
+/** Receive packets, run (sim_run()), and write the trace. 0, or -ENOMEM. */
 int workload_run(struct workload *w, cr_ns until);
 
 /** Jobs ended so far. */
@@ -193,7 +193,7 @@ void flow_stats_add_call(struct flow_stats *to, const struct call_sum *c);
  * number. */
 uint32_t workload_ring(const struct campaign_flow *f);
 
-/** What the simulated driver is to call for @w. */
+/** The callbacks of the simulated driver for @w. */
 struct sim_client workload_client(struct workload *w);
 
 /**

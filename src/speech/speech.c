@@ -517,16 +517,6 @@ void speech_read(struct speech_reader *r, int16_t *pcm, size_t n)
 /* So much of a recording's silence stays: what stops and syllables need. */
 #define QUIET_BLOCKS 6u
 
-/* 0 dBov is a square wave of full scale: 32768. */
-static unsigned rms_of(unsigned dbov)
-{
-	uint64_t rms = (uint64_t)32768 << 8;
-
-	while (dbov--)
-		rms = rms * 58409 >> 16; /* 1 dB less */
-	return (unsigned)rms;
-}
-
 /* Nearly normal: the sum of four even numbers, of an RMS of 37837. */
 static int32_t draw_noise(struct speech_talker *t)
 {
@@ -615,7 +605,9 @@ void speech_talker_init(struct speech_talker *t,
 	random = splitmix64(&random) + call;
 	t->random = splitmix64(&random);
 	t->room = splitmix64(&random);
-	t->rms = rms_of(turns->noise);
+	t->rms = 32768 << 8; /* 0 dBov: a square wave of full scale */
+	for (unsigned i = 0; i < turns->noise; i++) /* 1 dB less */
+		t->rms = (unsigned)((uint64_t)t->rms * 58409 >> 16);
 	t->size = t->pos = speech_rate(corpus) / 100;
 	/* so that in the mean as many talk as later on */
 	t->talking = splitmix64(&t->random) % (spurts + pauses) >= spurts;

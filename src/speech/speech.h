@@ -78,7 +78,7 @@ void speech_reader_init(struct speech_reader *r,
 void speech_read(struct speech_reader *r, int16_t *pcm, size_t n);
 
 /*
- * A talker: what one party of a conversation sends, endlessly: recordings cut
+ * A talker: what one party of a call sends, endlessly: recordings cut
  * into spurts, and pauses in which only the room is heard. Noise of the room is
  * everywhere, so that it does not come and go with the words. What is quiet in
  * the recordings is left out but for its beginning: how much of the time

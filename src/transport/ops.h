@@ -76,7 +76,7 @@ static inline void transport_enter(struct transport *t)
 }
 void transport_leave(struct transport *t);
 
-/** Tell the owner, unless it has closed @t. */
+/** Notify the owner, unless it has closed @t. */
 void transport_say(struct transport *t, const struct transport_event *ev);
 
 /** Say ROOM if a send was refused. */

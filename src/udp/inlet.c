@@ -443,18 +443,13 @@ static int look_for_events(struct inlet_epoll *i, int timeout)
 	return n < 0 && errno != EINTR ? -errno : n > 0;
 }
 
-/* Rounded up: what is due in half a millisecond must not spin. */
-static int epoll_milliseconds(cr_ns t)
-{
-	if (t == CR_NEVER)
-		return -1;
-	t = (t + CR_MS - 1) / CR_MS;
-	return t > INT32_MAX ? INT32_MAX : (int)t;
-}
-
 static int wait_epoll(struct inlet *in, cr_ns timeout)
 {
-	return look_for_events(inlet_epoll_of(in), epoll_milliseconds(timeout));
+	/* rounded up: half a millisecond must not spin */
+	cr_ns ms = timeout == CR_NEVER ? -1 : (timeout + CR_MS - 1) / CR_MS;
+
+	return look_for_events(inlet_epoll_of(in),
+			       (int)cr_ns_min(ms, INT32_MAX));
 }
 
 /* Another batch of the socket at hand. False: it has no more, or had enough. */

@@ -176,7 +176,7 @@ bool inlet_next(struct inlet *in, struct inlet_packet *p);
  * known. The receiving thread. */
 uint64_t inlet_ahead(struct inlet *in, unsigned n);
 
-/** The receiving thread's last word: it gives up all sockets, so that closing
+/** Give up all sockets, as the receiving thread's last act, so that closing
  * them frees their ports at once. Without it, closing the inlet does so, some
  * milliseconds later. */
 void inlet_leave(struct inlet *in);

@@ -308,17 +308,6 @@ static void end_request(struct receive_ring *r, uint64_t key, int res)
 		r->again[r->nagain++] = key;
 }
 
-/** The completion @n places behind it, whatever that brings, or NULL. */
-static const struct io_uring_cqe *receive_ring_ahead(
-	const struct receive_ring *r, unsigned n)
-{
-	const struct io_uring_cq *q = &r->ring.cq;
-
-	if (io_uring_cq_ready(&r->ring) <= n)
-		return NULL;
-	return &q->cqes[(*q->khead + n) & q->ring_mask];
-}
-
 static bool brings_packet(const struct io_uring_cqe *c)
 {
 	if (c->user_data & RECEIVE_POLL && !(c->user_data & KEY_CANCEL))
@@ -613,10 +602,12 @@ static bool next_of_uring(struct inlet *in, struct inlet_packet *p)
 static uint64_t tag_ahead(struct inlet *in, unsigned n)
 {
 	struct inlet_uring *u = inlet_uring_of(in);
-	const struct io_uring_cqe *c = receive_ring_ahead(&u->ring, n);
+	const struct io_uring_cq *q = &u->ring.ring.cq;
+	const struct io_uring_cqe *c = &q->cqes[(*q->khead + n) & q->ring_mask];
 	struct sockets_entry entry;
 
-	if (!c || !(c->flags & IORING_CQE_F_BUFFER))
+	if (io_uring_cq_ready(&u->ring.ring) <= n ||
+	    !(c->flags & IORING_CQE_F_BUFFER))
 		return 0;
 	/* as from_buffer() and who takes the packet read it */
 	cache_fetch(&u->ring.slot[c->flags >> IORING_CQE_BUFFER_SHIFT],

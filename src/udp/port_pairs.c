@@ -345,7 +345,7 @@ static int open_free(const struct port_pairs *p, struct port_pair *out,
 	return 0;
 }
 
-/* That port and its neighbour; RTP's is even. */
+/* Open that port and its neighbour; RTP's is even. */
 static int open_free_pair(const struct port_pairs *p, struct port_pair *out,
 			  struct cr_err *e)
 {

@@ -32,8 +32,8 @@ AVX2 bool algebraic_start(struct algebraic *a, int16_t x[], int16_t h[],
 AVX2 bool algebraic_found(const struct algebraic *a, int16_t h[]);
 
 /**
- * Make the code vector of the winner's pulses, +-1 in Q13, and @y, what comes
- * out of @h for it. Bit k of the result tells that pulse k is positive.
+ * Make the code vector of the winner's pulses, +-1 in Q13, and @y, its output
+ * of @h. Bit k of the result: pulse k is positive.
  */
 AVX2 unsigned algebraic_build(const struct algebraic *a, const int16_t h[],
 			      int16_t code[], int16_t y[], int32_t *overflow);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * calc_filt_energies: the coefficients with which the gain quantisers tell the
- * error of a pair of gains (gains.h), as fractions with exponents. With y1 and
- * Y2, what pitch and code vector give when filtered, y2 = Y2 >> 3, x the target
- * and x2 the target without the pitch's part,
+ * calc_filt_energies: the coefficients with which the gain quantisers compute
+ * the error of a pair of gains (gains.h), as fractions with exponents. With y1
+ * and Y2, what pitch and code vector give when filtered, y2 = Y2 >> 3, x the
+ * target and x2 the target without the pitch's part,
  *
  *     c0 = <y1, y1>,  c1 = -2 <x, y1>   (both from the pitch gain, G_pitch)
  *     c2 = <y2, y2>,  c3 = -2 <x, y2>,  c4 = 2 <y1, y2>,

@@ -44,8 +44,8 @@ AVX2 static bool search_3i40(struct algebraic *a, int16_t h[],
 	return algebraic_found(a, h);
 }
 
-/* What a pulse on each track adds to the index: to every one a constant, and
- * the place shifted; and which bit its sign is. */
+/* Part of a pulse on each track in the index: a constant, and the place
+ * shifted; and the bit of its sign. */
 static const struct {
 	uint8_t constant, shift, sign;
 } of_track[TRACKS] = {

@@ -45,8 +45,8 @@ AVX2 static bool search_4i40(struct algebraic *a, int16_t h[],
 	return algebraic_found(a, h);
 }
 
-/* What a pulse on each track adds to the index: to every one a constant, and
- * its place shifted; and which bit its sign is. */
+/* Part of a pulse on each track in the index: a constant, and its place
+ * shifted; and the bit of its sign. */
 static const struct {
 	uint16_t constant;
 	uint8_t shift, sign;

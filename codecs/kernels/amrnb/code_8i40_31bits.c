@@ -58,7 +58,7 @@ AVX2_INLINE struct split code_8i40_31bits_with_chosen(
 	return (struct split){ .first = first, .rest = rest };
 }
 
-/* What a pair's candidates are made of: of each place a, and of each b. */
+/* Parts of a pair's candidates: of each place a, and of each b. */
 struct parts {
 	struct split energy_a, energy_b; /* pair_first(), pair_last() */
 	struct split sum_a, sum_b; /* dn; that of b with that of the try */
@@ -221,7 +221,7 @@ AVX2 static bool search_8i40(const struct tracks4 *tracks, const int16_t peak[],
 	return pairs_exact(wrong);
 }
 
-/* What was found: the positions, and the sign of each there is. */
+/* Result of the search: the positions, and the sign of each. */
 struct found {
 	int16_t sign[SUBFRAME], position[PULSES];
 };

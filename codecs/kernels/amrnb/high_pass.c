@@ -47,7 +47,7 @@ struct coefficients {
 static const struct coefficients before_encoder = { 1899, -3798, 7807, -3733 };
 static const struct coefficients after_decoder = { 7699, -15398, 15836, -7667 };
 
-/* What the input gives to s. Updates that part of the memory. */
+/* Sum the input into s, and update that part of the memory. */
 AVX2 static void weigh_input(const struct coefficients *c, struct memory *m,
 			     const int16_t x[], int n, int32_t sums[])
 {
@@ -72,7 +72,7 @@ AVX2 static void weigh_input(const struct coefficients *c, struct memory *m,
 	m->x1 = longer[n + 1];
 }
 
-/* What the output so far gives to s. */
+/* The part of the output so far in s. */
 static inline int32_t weigh_output(const struct coefficients *c, int32_t y1,
 				   int32_t y2)
 {

@@ -117,7 +117,7 @@ AVX2 static int search_mr475(const struct coefficient c[BOTH], int16_t limit,
 	return least_index(&best);
 }
 
-/* Tell the predictor of the code gain's @factor: its logarithm, as 12.2 and as
+/* Give the code gain's @factor to the predictor: its logarithm, as 12.2 and as
  * the others want it. */
 static void update(void *predictor, int16_t factor, int32_t *overflow)
 {

@@ -161,7 +161,7 @@ static bool is_valid_p_ol_wgh(const struct memory *m, int lag_min, int lag_max,
 	       lag_max == LAG_MAX && m->lag >= LAG_MIN && m->lag <= LAG_MAX;
 }
 
-/* Whether the library misses that the energy does not fit, and scales up. */
+/* Does the library miss that the energy overflows, and scale up? */
 static bool misses_overflow(const int16_t *signal)
 {
 	int32_t clipped = 0;

@@ -65,8 +65,8 @@ AVX2_INLINE __m256i pair_last(int pair, __m256i own, __m256i with)
 	return low_words(sum);
 }
 
-/** What energy has without T(b) and rr(a, b), of a track's places a. @before:
- * the energy so far. */
+/** Energy without T(b) and rr(a, b), for a track's places a. @before: the
+ * energy so far. */
 AVX2_INLINE __m256i pair_first(int pair, __m256i own, __m256i with,
 			       __m256i before)
 {

@@ -42,7 +42,7 @@ static inline int16_t limit_half(int32_t t)
 	return t < -0x10000 ? INT16_MIN : (int16_t)(t >> 1);
 }
 
-/* What 12.2 kbit/s makes of a maximum: in the signal's own scale. */
+/* Rescale a maximum to the signal's own scale (12.2 kbit/s). */
 static inline int16_t rescale(int32_t t, int scale)
 {
 	int32_t up;

@@ -288,7 +288,7 @@ static void quantize_q_plsf_5(struct set sets[2], int16_t indices[])
 	}
 }
 
-/* What the frame before lets expect of both sets. */
+/* Predict both sets from the frame before. */
 static void predict_q_plsf_5(const int16_t past[ORDER],
 			     int16_t prediction[ORDER])
 {

@@ -20,8 +20,8 @@
 
 enum { SUBFRAME = 40 }; /* samples, and positions */
 
-/** What brings an impulse response of this energy (2^24 is 1) to one of 0.99,
- * in Q6. */
+/** Scale factor from an impulse response of this energy (2^24 is 1) to one of
+ * 0.99, in Q6. */
 static inline int16_t scale_of(int32_t energy, int32_t *overflow)
 {
 	int32_t root = Inv_sqrt(energy, overflow);

@@ -41,7 +41,7 @@ static inline int32_t limit_syn_filt(uint32_t sum)
 	return s > 0x07ffffff ? INT16_MAX : INT16_MIN;
 }
 
-/* What two neighbouring samples before a block weigh in each of its 8: lane k
+/* Weights of two neighbouring samples before a block in each of its 8: lane k
  * of weights[q] is the pair a(k + 2q + 2), a(k + 2q + 1). */
 AVX2 static void load_weights(const int16_t a[], __m256i weights[PAIRS])
 {
@@ -58,8 +58,8 @@ AVX2_INLINE __m256i nb_weigh(__m256i weight, const int16_t samples[2])
 	return _mm256_madd_epi16(weight, _mm256_set1_epi32(load_pair(samples)));
 }
 
-/* What is known of a block's sums before the last two samples are: @past is
- * where the block will be. */
+/* A block's sums without the last two samples: @past is where the block will
+ * be. */
 AVX2_INLINE __m256i nb_sum_early(const __m256i weights[PAIRS],
 				 const int16_t x[], int16_t a0,
 				 const int16_t past[])

@@ -36,7 +36,7 @@ static inline int32_t *at_position(struct by_track4 *v, int p)
 	return &v->part[p % TRACKS4][p / TRACKS4];
 }
 
-/** What position @p has. */
+/** The value of position @p. */
 static inline int32_t of_position(const struct by_track4 *v, int p)
 {
 	if (p >= REST_POSITION)

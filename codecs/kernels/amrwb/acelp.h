@@ -21,7 +21,7 @@ enum {
 	ACELP_MOST_PULSES = 24,
 };
 
-/** What every candidate is measured with. */
+/** Tables that each candidate is measured with. */
 struct acelp_tables {
 	/** Target through the impulse response, times the sign; and the order
 	 * of a track's positions by their reference, 0 is the greatest. */

@@ -32,8 +32,8 @@ struct table {
 	int numbers, rows;
 };
 
-/* What rows are compared with: 8 numbers and the ninth, with zeros where a row
- * has none; and masks of these. */
+/* The pattern that rows are compared with: 8 numbers and the ninth, with zeros
+ * where a row has none; and masks of these. */
 struct pattern {
 	__m256i x, used;
 	__m256i ninth, ninth_used;
@@ -264,7 +264,7 @@ static void quantise(const struct part *p, const int16_t x[], int survivors,
 	}
 }
 
-/* What is left of the frequencies without mean and prediction. */
+/* Residual of the frequencies without mean and prediction. */
 static void predict_qpisf_2s(const int16_t isf[], const int16_t past[],
 			     int16_t x[])
 {

@@ -29,7 +29,7 @@ enum {
 	PAIRS = ORDER / 2,
 };
 
-/* What the 16 outputs before a block weigh in it: pair p of lane n has the
+/* Weights of the 16 outputs before a block in it: pair p of lane n has the
  * coefficients of y[-2p - 2] and y[-2p - 1] for output n. */
 struct history {
 	__m256i pair[PAIRS];
@@ -53,7 +53,7 @@ AVX2_INLINE struct history syn_filt_load_filter(const int16_t a[])
 	return f;
 }
 
-/* What two outputs before a block give to it. */
+/* Sum two outputs before a block into it. */
 AVX2_INLINE __m256i wb_weigh(const struct history *f, int p, const int16_t *y)
 {
 	int32_t pair = load_pair(y - 2 * p - 2);

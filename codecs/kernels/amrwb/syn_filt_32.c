@@ -45,7 +45,7 @@ AVX2_INLINE struct history syn_filt_32_load_filter(const int16_t a[])
 	return f;
 }
 
-/* What the samples before @past give to the block there. */
+/* Sum the samples before @past into the block there. */
 AVX2_INLINE void start_block(const struct history *f, const int16_t *past,
 			     int32_t sum[BLOCK])
 {

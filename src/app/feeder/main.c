@@ -139,7 +139,7 @@ static int feeder_print_counts(const struct session_cfg *cfg, struct cr_err *e)
 	rc = session_counts(cfg, got, e);
 	for (unsigned f = 0; !rc && f < c->flow_count; f++)
 		if (c->flows[f].load_ppm && !cfg->counts[f])
-			(void)printf("%s=%llu\n", campaign_title(&c->flows[f]),
+			(void)printf("%s=%llu\n", flow_title(&c->flows[f]),
 				     (unsigned long long)got[f]);
 	free(got);
 	return rc;
@@ -172,7 +172,7 @@ static json_t *flow_json(const struct session_cfg *cfg, unsigned i)
 			 f->name, "count", (json_int_t)count, "load",
 			 count ? 0.0 : (double)f->load_ppm / CR_PPM * scale,
 			 "codecs", !f->synthetic, "like", f->like >= 0,
-			 "conversation", campaign_converses(f), "poisson",
+			 "two_way", flow_is_two_way(f), "poisson",
 			 f->start.poisson.rates > 0, "exponential",
 			 f->hold.exponential != 0, "at_s", seconds(f->start.at),
 			 "hold_s", seconds(f->hold.mean));
@@ -278,7 +278,7 @@ static const struct field rows[] = {
 	    "Call a media proxy, by the NG protocol at this address, instead "
 	    "of codec-runner. Every call is an offer and an answer, and has "
 	    "ports of its own (--ports own). Flows need a count, or --count; "
-	    "there are no conversations, no conversions and no DTX.",
+	    "there are no two-way calls, no conversions and no DTX.",
 	    AT(cfg.ng)),
 	OPT(FIELD_TEXT, "peer-name", "NAME",
 	    "That proxy's name in reports. Default: its address.",
@@ -383,7 +383,7 @@ static const struct field rows[] = {
 	OPT(FIELD_TIME, "playout", NULL,
 	    "With --dump: how long a listener waits. Frames that come later "
 	    "than that after they were sent are left out. 0: none is. (Not of "
-	    "conversations.)",
+	    "two-way calls.)",
 	    AT(cfg.playout), .min = 0, .max = 10 * CR_SEC),
 	OPT(FIELD_BOOL, "json", NULL, "Print run.json in place of the table.",
 	    AT(json)),
@@ -423,7 +423,7 @@ static const struct cli_line exits[] = {
 	{ "1", "The run broke off: no daemon, daemon lost, disk full." },
 	{ "2", "Wrong command line or campaign." },
 	{ "3", "An expectation of the campaign was missed, or a packet of a "
-	       "conversation is not accounted for." },
+	       "two-way call is not accounted for." },
 	{ "130", "Interrupted; results were written." },
 	{ NULL, NULL }
 };
@@ -436,7 +436,7 @@ static const struct cli cli = {
 		"real speech paced by absolute time, receives the transcoded "
 		"speech, matches it with the sent speech, and reports losses, "
 		"late frames and delays. The same campaign and seed send the "
-		"same packets at the same times. Of conversations it plays "
+		"same packets at the same times. Of two-way calls it plays "
 		"both parties, with the campaign's faults of their packets, "
 		"and accounts for every packet.",
 	.opts = rows,
@@ -504,14 +504,14 @@ static int read_count(const struct campaign *c, const char *text,
 			       "--count %s: needs [FLOW=]N, N from 1 to %u",
 			       text, PLAN_CALLS_MAX);
 	for (unsigned i = 0; i < c->flow_count; i++)
-		if (!eq || strcmp(campaign_title(&c->flows[i]), name) == 0) {
+		if (!eq || strcmp(flow_title(&c->flows[i]), name) == 0) {
 			counts[i] = n;
 			found = true;
 		}
 	if (found)
 		return 0;
 	for (unsigned i = 0; i < c->flow_count && i < 64; i++)
-		names[i] = campaign_title(&c->flows[i]);
+		names[i] = flow_title(&c->flows[i]);
 	return cr_fail(e, -EINVAL, "--count: no flow '%s' in %s; %s", name,
 		       c->path, nearest_hint(name, names, hint, sizeof(hint)));
 }

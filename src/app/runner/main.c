@@ -272,7 +272,7 @@ static int open_manager(struct daemon *d, struct cr_err *e)
 
 /* The state of calls: that of a process that has died, or a new one. Without
  * it, calls end with this process. */
-static void open_state(struct daemon *d)
+static void open_state_memory(struct daemon *d)
 {
 	struct cr_err e = { "" };
 	int fd;
@@ -326,15 +326,6 @@ static int open_replicate(struct daemon *d, struct cr_err *e)
 	err = replicate_open(&d->replicate, &cfg, e);
 	d->opt.service.replicate = d->replicate;
 	return err;
-}
-
-/* What nobody has taken belongs to calls that are no more. */
-static void close_rest(struct daemon *d)
-{
-	unsigned closed = store_close_rest(&d->notify);
-
-	if (closed)
-		log_event(LOG_WARN, "store-rest", LOG_INT("closed", closed));
 }
 
 /* It ends, and may take @limit for that. */
@@ -726,16 +717,6 @@ static int open_ng(struct daemon *d, struct cr_err *e)
 	return err ? cr_fail(e, err, "--ng %s: %s", cfg.address, why.text) : 0;
 }
 
-static int open_records(struct daemon *d, struct cr_err *e)
-{
-	int err = d->opt.records ? lines_open(&d->records, d->opt.records,
-					      LINES_BUFFER, e)
-				 : 0;
-
-	d->opt.service.records = d->records;
-	return err;
-}
-
 static int start_daemon(struct daemon *d, struct cr_err *e)
 {
 	struct cr_err warn = { "" };
@@ -755,10 +736,11 @@ static int start_daemon(struct daemon *d, struct cr_err *e)
 	err = open_manager(d, e);
 	if (!err)
 		err = open_hosts(d, e);
+	if (!err && d->opt.records)
+		err = lines_open(&d->records, d->opt.records, LINES_BUFFER, e);
+	d->opt.service.records = d->records;
 	if (!err)
-		err = open_records(d, e);
-	if (!err)
-		open_state(d);
+		open_state_memory(d);
 	if (!err)
 		err = open_replicate(d, e);
 	if (!err)
@@ -775,8 +757,13 @@ static int start_daemon(struct daemon *d, struct cr_err *e)
 	if (!err)
 		err = open_signals(d);
 	if (!err) {
+		/* descriptors of calls that could not be restored */
+		unsigned closed = store_close_rest(&d->notify);
+
+		if (closed)
+			log_event(LOG_WARN, "store-rest",
+				  LOG_INT("closed", closed));
 		keep_from_control(d);
-		close_rest(d);
 	}
 	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
 	return err;

@@ -635,7 +635,8 @@ static struct config_ask asked;
 
 /* --- together, and on this machine --- */
 
-static const char *text_of(const struct runner_options *o, const char *option)
+static const char *option_text(const struct runner_options *o,
+			       const char *option)
 {
 	return config_text(&o->from, config_row(&o->from, option), 0, NULL);
 }
@@ -655,7 +656,7 @@ static const struct cpu_list *read_cpus(struct runner_options *o,
 					struct cpu_list *list,
 					const struct cpu_list *allowed)
 {
-	const char *text = text_of(o, option);
+	const char *text = option_text(o, option);
 	struct cr_err e;
 
 	*none = text && !strcmp(text, "none");
@@ -668,20 +669,9 @@ static const struct cpu_list *read_cpus(struct runner_options *o,
 	return NULL;
 }
 
-/* This thread gives CPUs up later, which is nothing to go by: first before it
- * keeps off any. */
-static const struct cpu_list *allowed_at_start(void)
-{
-	static struct cpu_list allowed;
-
-	if (!allowed.count)
-		cpu_list_allowed(&allowed);
-	return &allowed;
-}
-
 static void place_threads(struct runner_options *o)
 {
-	const struct cpu_list *allowed = allowed_at_start();
+	static struct cpu_list allowed;
 	struct node_config *node = &o->service.node;
 	const struct placement *p = &o->placement;
 	unsigned faults = o->from.faults.n;
@@ -689,11 +679,14 @@ static void place_threads(struct runner_options *o)
 	struct placement_request request = o->place;
 	struct placement_fault f;
 
-	request.pin = read_cpus(o, "pin", &request.pin_none, &pin, allowed);
-	request.rx = read_cpus(o, "rx-cpu", &request.rx_none, &rx, allowed);
+	/* read once: later this thread keeps off some CPUs itself */
+	if (!allowed.count)
+		cpu_list_allowed(&allowed);
+	request.pin = read_cpus(o, "pin", &request.pin_none, &pin, &allowed);
+	request.rx = read_cpus(o, "rx-cpu", &request.rx_none, &rx, &allowed);
 	if (o->from.faults.n != faults)
 		return;
-	topology_read(&o->topology, TOPOLOGY_ROOT, allowed);
+	topology_read(&o->topology, TOPOLOGY_ROOT, &allowed);
 	if (placement_make(&o->placement, &o->topology, &request, &f)) {
 		config_blame(&o->from, f.option, 0, f.why.text);
 		return;
@@ -710,7 +703,7 @@ static void place_threads(struct runner_options *o)
 static void check_network(struct runner_options *o)
 {
 	struct node_config *n = &o->service.node;
-	const char *acl = text_of(o, "ng-allow");
+	const char *acl = option_text(o, "ng-allow");
 	const struct field_texts *interfaces =
 		&config_given(&o->from, "interface")->text;
 	struct cr_err e;
@@ -723,11 +716,11 @@ static void check_network(struct runner_options *o)
 		      &e);
 	n->interfaces = o->interfaces;
 	n->ninterfaces = interfaces->count;
-	if (!text_of(o, "send-to"))
+	if (!option_text(o, "send-to"))
 		(void)send_to_init(&o->send_to, NULL, &e);
 	n->send_to = &o->send_to;
 	(void)snprintf(o->control, sizeof(o->control), "%s",
-		       text_of(o, "control"));
+		       option_text(o, "control"));
 	if (acl)
 		err = networks_read(&o->acl, acl, &e);
 	judge(o, "ng-allow", 0, err, &e);
@@ -777,7 +770,7 @@ static void load_parts(struct runner_options *o)
 {
 	const struct field_texts *codecs =
 		&config_given(&o->from, "codec")->text;
-	const char *user = text_of(o, "user");
+	const char *user = option_text(o, "user");
 	struct cr_err e;
 
 	if (user)

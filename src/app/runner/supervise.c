@@ -51,7 +51,7 @@
 #define WATCHDOG (30 * CR_SEC)
 /* For a daemon that is started again to be ready. */
 #define START_LIMIT (60 * CR_SEC)
-/* What SIGABRT does not end in this time, SIGKILL does. */
+/* Time from SIGABRT to SIGKILL. */
 #define ABORT_LIMIT (2 * CR_SEC)
 
 enum {
@@ -107,13 +107,6 @@ static void drop_all(struct supervisor *s)
 {
 	while (s->n)
 		drop_kept(s, s->n - 1);
-}
-
-static void drop_named(struct supervisor *s, const char *name)
-{
-	for (unsigned i = s->n; i--;)
-		if (!strcmp(s->kept[i].name, name))
-			drop_kept(s, i);
 }
 
 /* @fd is the supervisor's. */
@@ -270,7 +263,7 @@ static void start_daemon_process(struct supervisor *s)
 
 /* --- what it says --- */
 
-/* Whether the manager hears @line, too. */
+/* Take a line of a notification. True: it goes to the manager, too. */
 static bool take_notice(struct supervisor *s, const char *line)
 {
 	if (!strcmp(line, "WATCHDOG=1")) {
@@ -314,8 +307,9 @@ static void take_message(struct supervisor *s, char *text, const int *fd,
 						"%s%s", len ? "\n" : "", line);
 	}
 	put &= name_is_allowed(name);
-	if (removed)
-		drop_named(s, name);
+	for (unsigned i = removed ? s->n : 0; i--;)
+		if (!strcmp(s->kept[i].name, name))
+			drop_kept(s, i);
 	for (unsigned i = 0; i < nfd; i++)
 		if (put)
 			keep_fd(s, name, fd[i]);
@@ -425,7 +419,7 @@ static bool reap_children(struct supervisor *s, int *code)
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
 		if (pid != s->child)
 			continue;
-		/* its last words */
+		/* pending output of a daemon that has ended */
 		for (unsigned i = 0; i < BURST && hear_daemon(s); i++)
 			;
 		if (WIFEXITED(status) || s->ending) {
@@ -438,8 +432,8 @@ static bool reap_children(struct supervisor *s, int *code)
 	return false;
 }
 
-/* Whether the supervisor ends: it waits to start a daemon that is not wanted
- * any more. */
+/* Pass @sig on. True: the supervisor ends, as it only waits to start a daemon
+ * that is not wanted any more. */
 static bool pass_signal(struct supervisor *s, int sig)
 {
 	if (sig == SIGHUP) {

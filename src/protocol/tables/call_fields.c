@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the protocol says of calls: what is asked for, what is told, and what is
- * recorded of one.
+ * Tables of calls: requests, results, and the record of one.
  */
 #include "protocol/tables/call_fields.h"
 
@@ -930,14 +929,14 @@ const struct field record_fields[] = {
 };
 
 /* The first member of @params that is a row of @table, or NULL. */
-static const char *given_of(const struct field *table, const json_t *params)
+static const char *first_given(const struct field *table, const json_t *params)
 {
 	const char *name = NULL;
 	char wire[FIELD_NAME_MAX];
 
 	for (const struct field *f = table; f->name && !name; f++)
 		if (f->kind == FIELD_INLINE)
-			name = given_of(f->members, params);
+			name = first_given(f->members, params);
 		else if (json_object_get(params, f->name) ||
 			 json_object_get(params, field_wire_name(f, wire)))
 			name = f->name;
@@ -946,8 +945,8 @@ static const char *given_of(const struct field *table, const json_t *params)
 
 int call_params(struct call_spec *out, const json_t *params, struct cr_err *e)
 {
-	const char *one = given_of(call_one_fields, params);
-	const char *two = given_of(call_two_fields, params);
+	const char *one = first_given(call_one_fields, params);
+	const char *two = first_given(call_two_fields, params);
 
 	if (one && two)
 		return cr_fail(
@@ -964,7 +963,7 @@ int call_params(struct call_spec *out, const json_t *params, struct cr_err *e)
 
 int call_change_kind(const json_t *params, bool two, struct cr_err *e)
 {
-	const char *other = given_of(
+	const char *other = first_given(
 		two ? call_change_one_fields : call_change_two_fields, params);
 
 	if (other)
@@ -991,7 +990,7 @@ int call_change_params(struct call_spec *out, const struct field *table,
 	field_defaults(table, out);
 	out->terms = unsaid.terms;
 	out->ptime = unsaid.ptime;
-	if (!given_of(call_change_two_fields, params))
+	if (!first_given(call_change_two_fields, params))
 		out->end[1].ptime = unsaid.end[1].ptime;
 	err = field_read(table, params, out, e);
 	return err ? err : field_complete(table, out, e);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is asked and told of conversions of files.
+ * Tables of conversions of files: requests and results.
  */
 #include "protocol/tables/convert_fields.h"
 

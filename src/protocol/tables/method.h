@@ -107,10 +107,10 @@ struct method {
 /** All, "bye" too; ends with name NULL. */
 extern const struct method methods[];
 
-/** What the node sends by itself; params only. Ends with name NULL. */
+/** Notifications, which have params only. Ends with name NULL. */
 extern const struct method notifications[];
 
-/** What several results have in them. */
+/** An object that several results contain. */
 struct object {
 	const char *name, *help;
 	const struct field *members;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the protocol says of the node as a whole, of codecs, schedulers and
- * traces; what stats tells, and what of that is a metric.
+ * Tables of the node as a whole, of codecs, schedulers and traces; the result
+ * of stats, and which of its members are metrics.
  */
 #include "protocol/tables/node_fields.h"
 
@@ -384,89 +384,97 @@ const struct field watch_info_fields[] = {
 #define REJECTED(what)                                                         \
 	.name = "packets_rejected_total", .labels = "{reason=\"" what "\"}"
 
-/* What of the counters Prometheus hears; what has no name, it does not. */
+/* Metrics of the counters; those without a name are not exported. */
 static const struct field_metric total_metrics[STREAM_NCOUNTERS] = {
-	[CALL_COUNTER_done] = { OUTCOME("done"), .type = "counter",
-				.help = "Frames by outcome." },
-	[CALL_COUNTER_overwritten] = { OUTCOME("overwritten") },
-	[CALL_COUNTER_expired] = { OUTCOME("expired") },
-	[CALL_COUNTER_shed] = { OUTCOME("shed") },
-	[CALL_COUNTER_pauses] = { "frames_pause_total", "counter",
-				  "Frames shed in pauses: the output's numbers "
-				  "continue without them.",
-				  NULL, 0 },
-	[CALL_COUNTER_given_up] = { "frames_given_up_total", "counter",
-				    "Frames shed because the scheduler gave "
-				    "them up.",
+	[STREAM_COUNTER_done] = { OUTCOME("done"), .type = "counter",
+				  .help = "Frames by outcome." },
+	[STREAM_COUNTER_overwritten] = { OUTCOME("overwritten") },
+	[STREAM_COUNTER_expired] = { OUTCOME("expired") },
+	[STREAM_COUNTER_shed] = { OUTCOME("shed") },
+	[STREAM_COUNTER_pauses] = { "frames_pause_total", "counter",
+				    "Frames shed in pauses: the output's "
+				    "numbers "
+				    "continue without them.",
 				    NULL, 0 },
-	[CALL_COUNTER_concealed] = { OUTCOME("concealed") },
-	[CALL_COUNTER_malformed] = { OUTCOME("malformed") },
-	[CALL_COUNTER_cancelled] = { OUTCOME("cancelled") },
-	[CALL_COUNTER_relayed] = { OUTCOME("relayed") },
-	[CALL_COUNTER_late] = { "frames_late_total", "counter",
-				"Frames sent after their deadline.", NULL, 0 },
-	[CALL_COUNTER_packets_in] = { "packets_received_total", "counter",
-				      "Packets accepted.", NULL, 0 },
-	[CALL_COUNTER_packets_out] = { "packets_sent_total", "counter",
-				       "Packets sent.", NULL, 0 },
-	[CALL_COUNTER_send_failed] = { "packets_unsent_total", "counter",
-				       "Packets the socket refused.", NULL, 0 },
-	[CALL_COUNTER_on_hold] = { "packets_on_hold_total", "counter",
-				   "Packets not sent, as the party was on "
-				   "hold.",
-				   NULL, 0 },
-	[CALL_COUNTER_excess] = { "packets_excess_total", "counter",
-				  "Packets not sent or frames not transcoded, "
-				  "as there was more than one each packet "
-				  "time.",
-				  NULL, 0 },
-	[CALL_COUNTER_octets_in] = { "payload_received_bytes_total", "counter",
-				     "Payload accepted.", NULL, 0 },
-	[CALL_COUNTER_octets_out] = { "payload_sent_bytes_total", "counter",
-				      "Payload sent.", NULL, 0 },
-	[CALL_COUNTER_duplicates] = { REJECTED("duplicate"), .type = "counter",
-				      .help = "Packets of calls that were not "
-					      "taken, by why." },
-	[CALL_COUNTER_reordered] = { REJECTED("reordered") },
-	[CALL_COUNTER_seq_jumps] = { REJECTED("sequence jump") },
-	[CALL_COUNTER_wrong_source] = { REJECTED("source") },
-	[CALL_COUNTER_wrong_pt] = { REJECTED("payload type") },
-	[CALL_COUNTER_surplus] = { REJECTED("too many") },
-	[CALL_COUNTER_too_big] = { REJECTED("size") },
-	[CALL_COUNTER_late_in] = { REJECTED("too late to be played") },
-	[CALL_COUNTER_overflowed] = { REJECTED("jitter buffer") },
-	[CALL_COUNTER_missing] = { "packets_missing_total", "counter",
-				   "Packets that never came, or were dropped: "
-				   "missing between those transcoded.",
-				   NULL, 0 },
-	[CALL_COUNTER_jitter_missed] = { "packets_jitter_missed_total",
-					 "counter",
-					 "Packets that had not come when a "
-					 "jitter buffer "
-					 "played one behind them.",
-					 NULL, 0 },
-	[CALL_COUNTER_silences] = { "frames_silence_total", "counter",
-				    "Frames of silence made while senders "
-				    "saved packets.",
-				    NULL, 0 },
-	[CALL_COUNTER_events] = { "events_received_total", "counter",
-				  "Packets of telephone events received.", NULL,
+	[STREAM_COUNTER_given_up] = { "frames_given_up_total", "counter",
+				      "Frames shed because the scheduler gave "
+				      "them up.",
+				      NULL, 0 },
+	[STREAM_COUNTER_concealed] = { OUTCOME("concealed") },
+	[STREAM_COUNTER_malformed] = { OUTCOME("malformed") },
+	[STREAM_COUNTER_cancelled] = { OUTCOME("cancelled") },
+	[STREAM_COUNTER_relayed] = { OUTCOME("relayed") },
+	[STREAM_COUNTER_late] = { "frames_late_total", "counter",
+				  "Frames sent after their deadline.", NULL,
 				  0 },
-	[CALL_COUNTER_events_out] = { "events_sent_total", "counter",
-				      "Packets of telephone events sent.", NULL,
-				      0 },
-	[CALL_COUNTER_buffered_ns] = { "buffered_seconds_total", "counter",
-				       "Time that packets waited in jitter "
-				       "buffers.",
-				       NULL, 1e-9 },
-	[CALL_COUNTER_codec_ns] = { "codec_seconds_total", "counter",
-				    "Time inside the codecs, by the clock.",
-				    NULL, 1e-9 },
+	[STREAM_COUNTER_packets_in] = { "packets_received_total", "counter",
+					"Packets accepted.", NULL, 0 },
+	[STREAM_COUNTER_packets_out] = { "packets_sent_total", "counter",
+					 "Packets sent.", NULL, 0 },
+	[STREAM_COUNTER_send_failed] = { "packets_unsent_total", "counter",
+					 "Packets the socket refused.", NULL,
+					 0 },
+	[STREAM_COUNTER_on_hold] = { "packets_on_hold_total", "counter",
+				     "Packets not sent, as the party was on "
+				     "hold.",
+				     NULL, 0 },
+	[STREAM_COUNTER_excess] = { "packets_excess_total", "counter",
+				    "Packets not sent or frames not "
+				    "transcoded, "
+				    "as there was more than one each packet "
+				    "time.",
+				    NULL, 0 },
+	[STREAM_COUNTER_octets_in] = { "payload_received_bytes_total",
+				       "counter", "Payload accepted.", NULL,
+				       0 },
+	[STREAM_COUNTER_octets_out] = { "payload_sent_bytes_total", "counter",
+					"Payload sent.", NULL, 0 },
+	[STREAM_COUNTER_duplicates] = { REJECTED("duplicate"),
+					.type = "counter",
+					.help = "Packets of calls that were "
+						"not "
+						"taken, by why." },
+	[STREAM_COUNTER_reordered] = { REJECTED("reordered") },
+	[STREAM_COUNTER_seq_jumps] = { REJECTED("sequence jump") },
+	[STREAM_COUNTER_wrong_source] = { REJECTED("source") },
+	[STREAM_COUNTER_wrong_pt] = { REJECTED("payload type") },
+	[STREAM_COUNTER_surplus] = { REJECTED("too many") },
+	[STREAM_COUNTER_too_big] = { REJECTED("size") },
+	[STREAM_COUNTER_late_in] = { REJECTED("too late to be played") },
+	[STREAM_COUNTER_overflowed] = { REJECTED("jitter buffer") },
+	[STREAM_COUNTER_missing] = { "packets_missing_total", "counter",
+				     "Packets that never came, or were "
+				     "dropped: "
+				     "missing between those transcoded.",
+				     NULL, 0 },
+	[STREAM_COUNTER_jitter_missed] = { "packets_jitter_missed_total",
+					   "counter",
+					   "Packets that had not come when a "
+					   "jitter buffer "
+					   "played one behind them.",
+					   NULL, 0 },
+	[STREAM_COUNTER_silences] = { "frames_silence_total", "counter",
+				      "Frames of silence made while senders "
+				      "saved packets.",
+				      NULL, 0 },
+	[STREAM_COUNTER_events] = { "events_received_total", "counter",
+				    "Packets of telephone events received.",
+				    NULL, 0 },
+	[STREAM_COUNTER_events_out] = { "events_sent_total", "counter",
+					"Packets of telephone events sent.",
+					NULL, 0 },
+	[STREAM_COUNTER_buffered_ns] = { "buffered_seconds_total", "counter",
+					 "Time that packets waited in jitter "
+					 "buffers.",
+					 NULL, 1e-9 },
+	[STREAM_COUNTER_codec_ns] = { "codec_seconds_total", "counter",
+				      "Time inside the codecs, by the clock.",
+				      NULL, 1e-9 },
 };
 
 #define TOTAL(n, u, head, h)                                                   \
 	{ ROW_INT(totals, #n, n), .unit = (u), .label = (head), .help = (h),   \
-	  .metric = &total_metrics[CALL_COUNTER_##n] },
+	  .metric = &total_metrics[STREAM_COUNTER_##n] },
 
 const struct field totals_fields[] = { CALL_SUMS(TOTAL){ 0 } };
 
@@ -482,7 +490,7 @@ const struct field rx_info_fields[] = {
 	{ 0 },
 };
 
-/* What of a receiver's counters Prometheus hears. */
+/* Metrics of a receiver's counters. */
 static const struct field_metric packet_metrics[PACKET_NCOUNTERS] = {
 	[PACKET_COUNTER_packets] = { "receiver_packets_total", "counter",
 				     "Datagrams that a receiver took.", NULL,

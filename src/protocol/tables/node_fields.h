@@ -94,7 +94,7 @@ struct stats_result {
 	bool draining;
 	const struct converter_counts *conversions; /**< NULL: no spool */
 	const struct lines_stats *records;	 /**< NULL: none are written */
-	const struct config_state *config;	 /**< NULL: nobody told */
+	const struct config_state *config;	 /**< NULL: not known */
 	const struct replicate_stats *replicate; /**< NULL: no store */
 	struct rpc_stats control;
 	struct log_stats log;

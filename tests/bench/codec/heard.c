@@ -98,8 +98,8 @@ static const char *flow_lack(const struct campaign_flow *f)
 
 	if (f->synthetic)
 		return "it has no codecs, so nothing is said";
-	if (campaign_converses(f))
-		return "it is a conversation, which this does not follow";
+	if (flow_is_two_way(f))
+		return "it is a two-way flow, which this does not follow";
 	if (f->voice.kind == VOICE_TALK)
 		return "voice {model: talk} is levels alone, without speech; "
 		       "{model: turns} has some";
@@ -120,7 +120,7 @@ static int check_flows(const struct campaign *c, struct cr_err *e)
 
 		if (lack)
 			return cr_fail(e, -EINVAL, "no PESQ of flow %s: %s",
-				       campaign_title(&c->flows[f]), lack);
+				       flow_title(&c->flows[f]), lack);
 	}
 	return 0;
 }

@@ -56,7 +56,7 @@ class Calls:
 
 
 class Relays(Calls):
-    """Conversations whose parties speak the same, each with both at one
+    """Calls whose parties speak the same, each with both at one
     address, so that what A sends comes back, by the port of B's endpoint. B has
     PCMA's payload type for it."""
 

@@ -261,7 +261,7 @@ class Good:
     def hang_up(self):
         """End the calls: all of the node's that are left are somebody else's."""
         for of in self.calls:
-            # the second of a conversation ends with the first
+            # the second stream of a call ends with the first
             self.node.reply("call.stop", call=of.call)
 
     def close(self):

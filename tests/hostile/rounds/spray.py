@@ -40,7 +40,7 @@ class Victim:
 
 def started(node, recorded):
     """A call of every codec at the shared port and one at its own, and a
-    conversation for each with all that parties may have."""
+    call for each with all that parties may have."""
     victims, calls = [], []
     for codec, of in recorded.items():
         for port in ("shared", "own", "talk"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""campaigns/overload/run with real programs: conversations are played, scored
+"""campaigns/overload/run with real programs: two-way calls are played, scored
 and drawn. PESQ itself is not part of this."""
 import csv
 import json
@@ -73,7 +73,7 @@ def levels(path):
     return np.sqrt((frames.astype(float) ** 2).mean(axis=1))
 
 
-def test_conversations_are_played_scored_and_drawn(tmp_path):
+def test_two_way_calls_are_played_scored_and_drawn(tmp_path):
     (tmp_path / "pesq.py").write_text(PESQ)
     (tmp_path / "talk.yaml").write_text(CAMPAIGN)
     out = tmp_path / "out"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Conversations of phones: the feeder plays both parties with their faults, and
+"""Two-way calls of phones: the feeder plays both parties with their faults, and
 accounts for every packet; what is missing is named.
 
 Counts and content only; a daemon that drops nothing for lack of time.
@@ -38,7 +38,7 @@ def phones(names, extra="", b="codec: pcma"):
 
 
 def sides(r, side="a"):
-    return {c["flow"]: c[side] for c in r["conversations"]}
+    return {c["flow"]: c[side] for c in r["two_way_calls"]}
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +60,7 @@ def sent(side):
 
 
 def test_every_packet_is_accounted_for(played):
-    assert len(played["conversations"]) == len(PHONES)
+    assert len(played["two_way_calls"]) == len(PHONES)
     for side in ("a", "b"):
         for name, s in sides(played, side).items():
             assert s["faults"] == [], name
@@ -224,7 +224,7 @@ flows:
 def test_relays_are_accounted_for_as_well(daemon, campaign, relay):
     r = daemon(*PATIENT).feed(campaign(SAME % relay))
     assert r["total"]["faults"] == 0
-    for c in r["conversations"]:
+    for c in r["two_way_calls"]:
         assert c["relay"] == (relay == "yes")
         a, b = c["a"], c["b"]
         assert a["party"]["ssrc_changes"] == 1
@@ -238,8 +238,8 @@ def test_relays_are_accounted_for_as_well(daemon, campaign, relay):
             assert a["heard"]["repeated"] == 0
 
 
-def test_refused_conversations_are_counted(daemon, campaign):
+def test_refused_two_way_calls_are_counted(daemon, campaign):
     r = daemon("--max-calls", "1", *PATIENT).feed(
         campaign(phones(["plain", "fast"])))
     assert r["total"]["admitted"] == r["total"]["refused"] == 2
-    assert len(r["conversations"]) == 1
+    assert len(r["two_way_calls"]) == 1

@@ -37,7 +37,7 @@ struct node_call *talk_start(struct node_fixture *r, const char *json)
 	struct cr_err e = { "" };
 
 	if (talk_try(r, json, &c, &e))
-		fail_msg("conversation: %s", e.text);
+		fail_msg("call: %s", e.text);
 	return c;
 }
 

@@ -117,7 +117,7 @@ static void assert_talk(struct node_fixture *r, const struct expected *x,
 }
 
 /* Those that are ending are found no more. */
-static void conversations_are_found_and_in_order(void **state)
+static void calls_are_found_and_in_order(void **state)
 {
 	const struct fixture_options o = { .workers = 1 };
 	static struct expected x;
@@ -193,7 +193,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(endpoints_are_found_and_in_order),
-		cmocka_unit_test(conversations_are_found_and_in_order),
+		cmocka_unit_test(calls_are_found_and_in_order),
 		cmocka_unit_test(ids_go_round_past_those_in_use),
 	};
 

@@ -24,7 +24,7 @@ static bool costs_nothing(void *arg)
 }
 
 /* To PCMA at one end, to PCMU at both, and so on; the ids stay. */
-static void a_conversation_changes_shape(void **state)
+static void a_two_way_call_changes_shape(void **state)
 {
 	const struct fixture_options o = { .workers = 1, .scheduler = "edf" };
 	struct node_stream_info info;
@@ -415,7 +415,7 @@ static void silence_changes_too(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_conversation_changes_shape),
+		cmocka_unit_test(a_two_way_call_changes_shape),
 		cmocka_unit_test(a_call_becomes_a_relay),
 		cmocka_unit_test(what_is_on_its_way_is_not_lost),
 		cmocka_unit_test(what_is_missing_shows),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Speech through a conversation whose first party's packets are lost, and what
+"""Speech through a call whose first party's packets are lost, and what
 its codec makes of the same losses without a network (bench-loss)."""
 import socket
 import subprocess
@@ -12,7 +12,7 @@ import numpy as np
 from conftest import BUILD, PATIENCE
 from listen import read_wav
 from packets import header, packet
-from test_conversation import address, endpoint
+from test_two_way import address, endpoint
 from test_phone import Phone
 
 SEED = 4
@@ -43,7 +43,7 @@ CODECS = {"pcmu": Codec(0), "pcma": Codec(8), "gsm": Codec(3),
 
 
 class Way:
-    """From A to B through a conversation, one packet at a time; and back."""
+    """From A to B through a call, one packet at a time; and back."""
 
     def __init__(self, d, a, b, *words):
         self.a, self.b, self.d = a, b, d
@@ -153,7 +153,7 @@ def frames(pcm, codec):
 
 
 def encoded(d, name, pcm):
-    """The payloads of a conversation's encoder."""
+    """The payloads of a call's encoder."""
     codec = CODECS[name]
     way = Way(d, l16(codec), (name, codec))
     for frame in frames(pcm, codec):

@@ -62,7 +62,7 @@ class Middle:
         self._begin(c["call"], c["rtp"]["address"], c["out"]["ssrc"])
 
     def converse(self, *words):
-        """A conversation: A is the sender, B the listener."""
+        """A call: A is the sender, B the listener."""
         c = self.d.ctl("call", "start", "a.rtcp=off", "b.rtcp=off",
                        "relay=never", *words,
                        f"b.address=127.0.0.1:{self.heard}")

@@ -19,7 +19,7 @@ class Node:
         self.url = f"udp:127.0.0.1:{self.ng}"
 
     def left(self):
-        """Calls, endpoints and conversations that it has now."""
+        """Streams, endpoints and calls that it has now."""
         return (self.d.ctl("stats")["calls"],
                 len(self.d.ctl("endpoint", "list")["endpoints"]),
                 len(self.d.ctl("call", "list")["calls"]))

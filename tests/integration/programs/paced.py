@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Conversations in real time: A's packets are late, out of order or lost on
+"""Calls in real time: A's packets are late, out of order or lost on
 their way, B's are not; and what has become of A's, as a trace tells it."""
 import random
 import selectors

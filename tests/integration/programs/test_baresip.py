@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two baresips, each with a codec of its own, talk through a conversation."""
+"""Two baresips, each with a codec of its own, talk through a call."""
 import contextlib
 import glob
 import shutil
@@ -33,7 +33,7 @@ def speeches():
 
 @pytest.fixture
 def talk(daemon, tmp_path):
-    """talk(codec of a, codec of b, words of the command): a daemon, a conversation, both agents."""
+    """talk(codec of a, codec of b, words of the command): a daemon, a call, both agents."""
     needed("baresip", "sipp")
     agents = []
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Digits of a conversation, each way at once: telephone events arrive, none is
+"""Digits of a call, each way at once: telephone events arrive, none is
 lost or doubled, and none is heard in the speech."""
 import itertools
 import struct
@@ -18,14 +18,14 @@ from ng_call import Talker
 from packets import header
 from streams import Stream, assert_streams, write_pcap
 from test_baresip import speeches
-from test_conversation import endpoint
+from test_two_way import endpoint
 from test_senders import needed, started
 
 LATER_MS = 400  # until all ends have been sent
 
 
 def converse(d, a, b, *both):
-    """A conversation of codecs @a and @b that takes events; it. @both: words
+    """A call of codecs @a and @b that takes events; it. @both: words
     for each party."""
     words = [f"{party}.{word}" for party in "ab" for word in both]
     words += [f"{party}.{key}={value}" for party, codec in zip("ab", (a, b))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Endpoints that are open before anybody talks: heard, changed, joined into
-conversations one after the other, and closed with their session."""
+calls one after the other, and closed with their session."""
 import json
 import select
 import time
@@ -10,7 +10,7 @@ import pytest
 from conftest import PATIENCE
 from control import Control
 from packets import header
-from test_conversation import address, d, heard, endpoint, said  # noqa: F401
+from test_two_way import address, d, heard, endpoint, said  # noqa: F401
 from test_phone import Phone
 from test_rtcp import pair
 from test_senders import started
@@ -29,7 +29,7 @@ def until(look, done):
 
 
 def test_who_talks_first_is_learned_and_counted(d):
-    """Before there is a conversation; then it is answered there at once."""
+    """Before there is a call; then it is answered there at once."""
     a = d.ctl("endpoint", "open", "codec=pcmu")
     assert a["codec"] == "pcmu" and a["packets"] == 0
     early = Phone(port(a))
@@ -48,9 +48,9 @@ def test_who_talks_first_is_learned_and_counted(d):
     d.ctl("endpoint", "close", str(a["endpoint"]))
 
 
-def test_a_endpoint_goes_from_one_conversation_to_the_next(d):
+def test_an_endpoint_goes_from_one_call_to_the_next(d):
     """Its port, its party and what was learned stay; the other one's endpoint ends
-    with its conversation."""
+    with its call."""
     a = d.ctl("endpoint", "open", "codec=pcmu")
     phone = Phone(port(a))
     said(phone, 0xff, 0xa, 0, 1, 0)
@@ -93,7 +93,7 @@ def test_what_is_told_later_counts(d):
 
 
 def test_types_and_hold_are_told_later(d):
-    """Of an endpoint that no conversation has yet, and of one that has."""
+    """Of an endpoint that no call has yet, and of one that has."""
     a = d.ctl("endpoint", "open", "codec=pcmu", "hold=true")
     b = d.ctl("endpoint", "open", "codec=pcma", "events=96")
     assert a["hold"] and not b["hold"]
@@ -155,7 +155,7 @@ def test_a_codec_gives_way_to_one_that_is_only_relayed(d):
 
 
 def test_codecs_change_while_both_speak(d):
-    """By the endpoint or by the conversation; costs are measured meanwhile."""
+    """By the endpoint or by the call; costs are measured meanwhile."""
     c = d.ctl("call", "start", "a.codec=pcmu", "b.codec=pcma")
     a, b = Phone(endpoint(c, "a")), Phone(endpoint(c, "b"))
     said(b, 0xd5, 0xb, 0, 1, 8)
@@ -241,14 +241,14 @@ class Line:
 
 
 def told(d, c):
-    """Of the conversation, and of its two calls."""
+    """Of the call, and of its two streams."""
     now = d.ctl("call", "query", str(c["call"]))
     return now, [d.ctl("stream", str(c[party]["stream"])) for party in "ab"]
 
 
 def test_a_relay_turns_into_codecs_and_back(d):
     """As a re-INVITE does it, while packets flow: by the endpoint, then by the
-    conversation. Numbers go on, and every packet counts once."""
+    call. Numbers go on, and every packet counts once."""
     c = d.ctl("call", "start", "a.codec=pcmu", "b.codec=pcmu")
     assert c["relay"] is True and d.ctl("stats")["relays"] == 2
     a, b = Phone(endpoint(c, "a")), Phone(endpoint(c, "b"))
@@ -316,8 +316,8 @@ def test_lists(d):
 
 
 def test_packets_do_not_go_round(d):
-    """A party is at neither endpoint of its own conversation. It may be at one of
-    another conversation: a chain."""
+    """A party is at neither endpoint of its own call. It may be at one of
+    another call: a chain."""
     a, b = (d.ctl("endpoint", "open", f"codec={codec}")
             for codec in ("pcmu", "pcma"))
 
@@ -342,7 +342,7 @@ def test_packets_do_not_go_round(d):
         "call", "change", number, f"b.address={a['rtp']}")
     assert round_ in refused("endpoint", "change", str(b["endpoint"]),
                              f"address={b['rtp']}")
-    # PCMU to PCMA, and from there by another conversation to PCMU again
+    # PCMU to PCMA, and from there by another call to PCMU again
     far = Phone(9)
     chain = d.ctl("call", "start", "a.codec=pcma", "b.codec=pcmu",
                   f"b.address={address(far)}")
@@ -422,7 +422,7 @@ def by_socket(daemon, tmp_path):
 
 def test_endpoints_close_with_their_session(by_socket):
     """But those that nobody owns stay, and one that talks to the end of its
-    conversation."""
+    call."""
     d, path = by_socket
     c = Control(path)
     mine, kept, talks = opened(c), opened(c, keep=True), opened(c)

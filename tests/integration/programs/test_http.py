@@ -119,7 +119,7 @@ def test_the_process_is_told_as_the_kernel_has_it(daemon, sock):
 
 
 def test_calls_by_codec(daemon, sock):
-    """What is received, and what is sent; both ways of a conversation."""
+    """What is received, and what is sent; both ways of a call."""
     d = daemon("--http", "127.0.0.1:0")
     to = "out.address=127.0.0.1:%d" % sock.getsockname()[1]
     d.ctl("call", "start", "in.codec=pcmu", "out.codec=pcma", "keep=true", to)

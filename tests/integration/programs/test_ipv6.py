@@ -14,7 +14,7 @@ from test_digits import converse, pressed_by
 from test_foreign import recording
 from test_foreign_codecs import PCMU, PEERS, SDP
 from test_senders import REFUSED, needed, started
-from test_conversation import endpoint
+from test_two_way import endpoint
 
 HOST = "::1"
 
@@ -82,7 +82,7 @@ def test_ffmpeg_and_a_call_hear_each_other(d, tmp_path):
 
 
 def test_gstreamer_hears_what_gstreamer_presses(d):
-    """A conversation, each party from and at one port."""
+    """A call, each party from and at one port."""
     gstreamer.needed()
     c = converse(d, CODECS["pcmu"], CODECS["l16"], "interface=six")
     assert all(c[party]["rtp"].startswith(f"[{HOST}]:") for party in "ab")

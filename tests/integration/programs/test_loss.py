@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Speech through a conversation that loses packets: what the listener gets is,
+"""Speech through a call that loses packets: what the listener gets is,
 sample by sample, what the codec's own decoder makes of the same losses
 (bench-loss, which has no network)."""
 from itertools import product

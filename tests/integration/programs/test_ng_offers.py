@@ -64,9 +64,9 @@ def test_a_repeated_answer_is_the_same(d, proxy):
     call.offer("8 PCMA/8000")
     amr = call.offered[0].types[0]
     first = call.answer(f"{amr} AMR/8000 mode-set=7;octet-align=1")
-    conversations = d.ctl("stats")["calls"]
+    calls = d.ctl("stats")["calls"]
     again = call.answer(f"{amr} AMR/8000 mode-set=7;octet-align=1")
-    assert again == first and d.ctl("stats")["calls"] == conversations == 1
+    assert again == first and d.ctl("stats")["calls"] == calls == 1
     call.delete()
 
 
@@ -436,8 +436,8 @@ def test_a_record_names_the_call(daemon, tmp_path):
     call = Call(System(d.ready["ng"]), codec={"transcode": ["PCMU"]})
     call.offer("8 PCMA/8000")
     call.answer("0 PCMU/8000")
-    conversation, = d.ctl("call", "list")["calls"]
-    assert conversation["label"] == call.id
+    listed, = d.ctl("call", "list")["calls"]
+    assert listed["label"] == call.id
     call.a.says(0xd5, 5, 8)
     call.b.hears(5)
     call.delete()

@@ -751,7 +751,7 @@ def test_nothing_is_made_of_what_is_not_known(d, proxy):
     call.delete()
 
 
-def test_relayed_is_a_codec_of_conversations(d):
+def test_relayed_is_a_codec_of_calls(d):
     """By JSON-RPC, too, and of nothing else."""
     sides = ["a.codec=relayed", "a.pt=97", "b.codec=relayed", "b.pt=98"]
     c = d.ctl("call", "start", *sides, "a.rate=16000", "b.rate=16000")

@@ -325,7 +325,7 @@ REFUSED = [
     ({"mode: 12.2, octet": "mode: 12.2, dtx: yes, octet"}, [],
      "flow mobile: dtx cannot be asked for by NG (amr)"),
     ({"in: {codec: pcmu}\n    out:": "a: {codec: pcmu}\n    b:"}, [],
-     "law is a conversation: by NG, flows with in and out are played"),
+     "law is a two-way flow: by NG, flows with in and out are played"),
     ({"ports: own": "conversions: {count: 1, out: {codec: amr}}\nports: own"},
      ["--spool", "/tmp"], "conversions, by NG: a media proxy has none"),
     ({}, ["--ng", "localhost"], "--ng localhost: needs ADDR:PORT"),

@@ -8,7 +8,7 @@ import pytest
 
 from conftest import PATIENCE
 from streams import Stream, assert_streams, write_pcap
-from test_conversation import endpoint
+from test_two_way import endpoint
 from test_senders import needed, started
 
 SPEECH_MS = 2400

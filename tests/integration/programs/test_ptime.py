@@ -7,7 +7,7 @@ import pytest
 
 from conftest import PATIENCE
 from packets import header
-from test_conversation import address, d, heard, endpoint, said  # noqa: F401
+from test_two_way import address, d, heard, endpoint, said  # noqa: F401
 from test_phone import Phone
 
 MS = 8  # octets of PCMU
@@ -76,7 +76,7 @@ def test_what_a_codec_cannot_do_is_refused(d):  # noqa: F811
 
 def test_each_party_is_sent_what_it_asks_for(d):  # noqa: F811
     """Packets are as long both ways as their receivers want them, and that
-    changes while they speak: by the endpoint, and by the conversation."""
+    changes while they speak: by the endpoint, and by the call."""
     c = d.ctl("call", "start", "a.codec=pcmu", "a.ptime=40ms",
               "b.codec=pcmu", "b.ptime=10ms", "relay=never")
     a, b = Phone(endpoint(c, "a")), Phone(endpoint(c, "b"))

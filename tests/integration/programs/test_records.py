@@ -187,23 +187,23 @@ def test_every_end_has_a_record(recorded, sock):
     assert len({r["id"] for r in records(path)}) == 28
 
 
-def conversation(client, **options):
+def start_call(client, **options):
     return client.ask("call.start", {
         "a": {"codec": "pcmu"}, "b": {"codec": "pcma"}, **options})["result"]
 
 
-def test_a_conversation_has_one(daemon, tmp_path):
+def test_a_call_has_one(daemon, tmp_path):
     """Both ways in it, with its label, and the operator's name of the node."""
     d = daemon("--control-socket", tmp_path / "control", "--records",
                tmp_path / "records", "--node-name", "gw7", "--drain-timeout",
                "0s")
     client = Control(tmp_path / "control")
-    c = conversation(client, label="a bill", keep=True)
-    relayed = conversation(client, a={"codec": "pcma"}, keep=True)
+    c = start_call(client, label="a bill", keep=True)
+    relayed = start_call(client, a={"codec": "pcma"}, keep=True)
     for one in (c, relayed):
         client.ask("call.stop", {"call": one["call"]})
     wait_for_records(client, 2)
-    conversation(client, keep=True)
+    start_call(client, keep=True)
     assert d.stop() == 0
     found = {r["call"]: r for r in records(tmp_path / "records")}
     r = found[c["call"]]
@@ -369,7 +369,7 @@ def test_a_crash_loses_no_call(daemon, tmp_path, sock):
                "--records-interim", "1s", "--ng", "127.0.0.1:0")
     client = Control(tmp_path / "control")
     calls = [client.start(sock, keep=True)["result"]["call"] for _ in range(38)]
-    talk = conversation(client, label="talk", keep=True)
+    talk = start_call(client, label="talk", keep=True)
     by_ng = ng_call(d, System(d.ready["ng"]))
     stopped = calls.pop()
     client.ask("call.stop", {"call": stopped})

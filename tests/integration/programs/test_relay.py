@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A conversation of parties that speak the same: what foreign programs send
+"""A call of parties that speak the same: what foreign programs send
 comes through bit by bit, and is counted and recorded."""
 import json
 import select
@@ -12,7 +12,7 @@ from conftest import PATIENCE
 from control import Control
 from packets import header
 from streams import Stream, assert_streams, write_pcap
-from test_conversation import address, heard, endpoint, said
+from test_two_way import address, heard, endpoint, said
 from test_foreign import recording
 from test_phone import Phone
 from test_senders import needed, started

@@ -134,7 +134,7 @@ def all_told(d, c):
 
 
 class Talk:
-    """A conversation of two GStreamers, to its end."""
+    """A call of two GStreamers, to its end."""
 
     def __init__(self, daemon, folder):
         records = folder / "records"

@@ -226,7 +226,7 @@ def test_calls_of_the_shared_port_make_no_circle(daemon):
     ("0.0.0.0!127.0.0.9", ("127.0.0.1", "127.0.0.9", "127.0.0.77")),
     ("::1", ("[::1]",)), ("::!::1", ("[::1]",))])
 def test_no_party_is_where_its_own_call_leads(daemon, at, as_named):
-    """By JSON-RPC: another conversation's ports, a call's own port and open
+    """By JSON-RPC: another call's ports, its own port and open
     endpoints that are joined; where the node listens at any address, by each."""
     d = started(daemon, "auto", "--drain-timeout", "0s", "--interface", at)
     away = "192.0.2.1:9" if "." in at else "[2001:db8::1]:9"

@@ -85,10 +85,10 @@ static unsigned long long counted(struct load *l, unsigned i,
 		&node_stream_find(l->scratch->rig.node, l->id[i])
 			 ->stream->account->count;
 	const atomic_ullong *all[] = {
-		[CALL_COUNTER_done] = &k->done,
-		[CALL_COUNTER_packets_in] = &k->packets_in,
-		[CALL_COUNTER_packets_out] = &k->packets_out,
-		[CALL_COUNTER_overwritten] = &k->overwritten,
+		[STREAM_COUNTER_done] = &k->done,
+		[STREAM_COUNTER_packets_in] = &k->packets_in,
+		[STREAM_COUNTER_packets_out] = &k->packets_out,
+		[STREAM_COUNTER_overwritten] = &k->overwritten,
 	};
 
 	return atomic_load(all[which]);
@@ -100,7 +100,7 @@ static bool all_done(void *arg)
 	bool done = true;
 
 	for (unsigned i = 0; i < CALLS; i++)
-		done &= counted(l, i, CALL_COUNTER_done) == l->sent;
+		done &= counted(l, i, STREAM_COUNTER_done) == l->sent;
 	return done;
 }
 
@@ -150,9 +150,9 @@ static void no_frame_is_lost_under(const char *scheduler, unsigned workers)
 		desk_wait(&d, all_done, &l);
 	}
 	for (unsigned i = 0; i < CALLS; i++) {
-		assert_int_equal(counted(&l, i, CALL_COUNTER_packets_in),
+		assert_int_equal(counted(&l, i, STREAM_COUNTER_packets_in),
 				 ROUNDS * FRAMES);
-		assert_int_equal(counted(&l, i, CALL_COUNTER_overwritten), 0);
+		assert_int_equal(counted(&l, i, STREAM_COUNTER_overwritten), 0);
 	}
 	client_close_desk(&c, &d);
 }
@@ -354,7 +354,7 @@ static bool all_in(void *arg)
 {
 	struct load *l = arg;
 
-	return counted(l, 0, CALL_COUNTER_done) == l->sent;
+	return counted(l, 0, STREAM_COUNTER_done) == l->sent;
 }
 
 /* One frame a second and one beyond: of five at once three are too many. */

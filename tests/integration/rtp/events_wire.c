@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Telephone events and comfort noise of ours, as tshark reads them: nothing is
- * malformed, and every field is what we meant. A conversation of 8000 Hz is
+ * malformed, and every field is what we meant. A call of 8000 Hz is
  * relayed to 16000 Hz: a digit with one end packet, the same again, one without
  * an end, one of 20 s; comfort noise is between them.
  *

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """RTCP that we build, as a foreign dissector reads it.
 
-rtcp_talk plays a conversation in virtual time; tshark reads what was sent as if
+rtcp_talk plays a call in virtual time; tshark reads what was sent as if
 it had been captured at the first party, and works out round trips by itself.
 """
 import os

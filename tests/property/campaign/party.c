@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The packets of parties of conversations: digits are complete and where they
+ * The packets of parties of two-way calls: digits are complete and where they
  * were asked for, noise is in pauses only, changes come when they are due,
  * packets are overtaken by as many as was asked for; all of it once, and the
  * same for the same seed.
@@ -43,7 +43,7 @@ static struct plan make(const struct campaign *c, uint64_t seed)
 	return p;
 }
 
-/* The packets of party a of the first conversation. */
+/* The packets of party a of the first two-way call. */
 static const struct said *say(const char *party, uint64_t seed)
 {
 	static struct said s;
@@ -64,7 +64,7 @@ static const struct said *say(const char *party, uint64_t seed)
 	return &s;
 }
 
-static void conversations_have_two_directions_and_one_life(void **state)
+static void two_way_calls_have_two_directions_and_one_life(void **state)
 {
 	struct campaign *c =
 		parse("    hold: {mean: 5s, model: exponential}\n");
@@ -75,11 +75,11 @@ static void conversations_have_two_directions_and_one_life(void **state)
 		const struct plan_call *a = &p.calls[i];
 		unsigned partners = 0;
 
-		assert_true(a->conversation == 1 || a->conversation == 2);
+		assert_true(a->two_way_call == 1 || a->two_way_call == 2);
 		for (size_t k = 0; k < p.count; k++) {
 			const struct plan_call *b = &p.calls[k];
 
-			if (k == i || b->conversation != a->conversation)
+			if (k == i || b->two_way_call != a->two_way_call)
 				continue;
 			partners++;
 			assert_int_equal(b->flow, !a->flow);
@@ -257,7 +257,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
-			conversations_have_two_directions_and_one_life),
+			two_way_calls_have_two_directions_and_one_life),
 		cmocka_unit_test(every_digit_is_dialled_once_and_in_full),
 		cmocka_unit_test(noise_comes_in_pauses_at_its_interval),
 		cmocka_unit_test(changes_come_when_they_are_due),

@@ -34,7 +34,7 @@ enum {
 static struct scratch scratch;
 static struct ng_service *sv;
 static int host[HOSTS];
-static unsigned cookies, refused_for_room, most_conversations, refusals;
+static unsigned cookies, refused_for_room, most_calls, refusals;
 
 /* --- asking --- */
 
@@ -199,8 +199,8 @@ static void check_books(void)
 	assert_int_equal(sv->calls.n, n);
 	assert_int_equal(parties(), s.endpoints);
 	assert_int_equal(calls_by_list(), s.node_calls);
-	if (s.node_calls > most_conversations)
-		most_conversations = s.node_calls;
+	if (s.node_calls > most_calls)
+		most_calls = s.node_calls;
 	assert_int_equal(sv->promised.calls, s.promises);
 	assert_int_equal(sv->promised.ppm, s.ppm);
 	assert_int_equal(sv->shares.lines, s.lines);

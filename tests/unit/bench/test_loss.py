@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When speech through a conversation is as good as the codec alone."""
+"""When speech through a two-way call is as good as the codec alone."""
 import pytest
 
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The balance of a conversation's direction: a daemon that does as it should
+ * The balance of a two-way call's direction: a daemon that does as it should
  * earns no fault, and whatever it gets wrong is named.
  */
 #include <stdlib.h>
@@ -103,9 +103,9 @@ static void pass_on(struct direction *r, const struct plan_packet *k,
 				       : NOISE;
 	if (n && n == w->lose)
 		return;
-	r->daemon[CALL_COUNTER_packets_in]++;
-	r->daemon[CALL_COUNTER_done]++;
-	r->daemon[CALL_COUNTER_packets_out]++;
+	r->daemon[STREAM_COUNTER_packets_in]++;
+	r->daemon[STREAM_COUNTER_done]++;
+	r->daemon[STREAM_COUNTER_packets_out]++;
 	r->seq = (uint16_t)(r->seq + (n && n == w->skip));
 	if (n && n == w->back)
 		h.ts -= UNITS;
@@ -123,9 +123,9 @@ static void speak_in(struct direction *r, const struct plan_packet *k)
 {
 	struct rtp_packet h = phone_header(r->phone, k);
 
-	r->daemon[CALL_COUNTER_packets_out]++;
-	r->daemon[CALL_COUNTER_done]++;
-	r->daemon[CALL_COUNTER_packets_in]++;
+	r->daemon[STREAM_COUNTER_packets_out]++;
+	r->daemon[STREAM_COUNTER_done]++;
+	r->daemon[STREAM_COUNTER_packets_in]++;
 	r->phone->count.sent_speech++;
 	h.pt = SPEECH;
 	h.ts += UNITS / 2;
@@ -162,8 +162,8 @@ static void play(struct direction *r, const struct wrong *w)
 			.duration = 800
 		};
 
-		r->daemon[CALL_COUNTER_packets_out]++;
-		r->daemon[CALL_COUNTER_no_destination] = 0;
+		r->daemon[STREAM_COUNTER_packets_out]++;
+		r->daemon[STREAM_COUNTER_no_destination] = 0;
 		hear(r,
 		     (struct rtp_packet){ .pt = EVENT,
 					  .ts = r->heard.ts + 4000 },

@@ -221,7 +221,7 @@ static void a_gap_shows_in_one_of_both_numbers(void **state)
 	}
 }
 
-/* Of a conversation: the party's first speech answers the first that was sent,
+/* Of a two-way call: the party's first speech answers the first that was sent,
  * here after a second of silence; packets of 20 ms become one of 40. */
 static void a_party_s_delay_is_counted_from_the_first_speech(void **state)
 {

@@ -149,9 +149,8 @@ static void what_ng_cannot_say_is_refused_by_name(void **state)
 	assert_refused(&f, "flow talk: dtx cannot be asked for by NG (amr)");
 	f.in = endpoint("spin", NULL);
 	assert_refused(&f, "(spin)");
-	(void)snprintf(f.party.conversation, sizeof(f.party.conversation),
-		       "pair");
-	assert_refused(&f, "pair is a conversation");
+	(void)snprintf(f.party.flow, sizeof(f.party.flow), "pair");
+	assert_refused(&f, "pair is a two-way flow");
 }
 
 int main(void)

@@ -22,7 +22,7 @@ static unsigned hear(struct endpoint *l, const char *from, uint16_t seq)
 		.from = &a, .ssrc = 1, .seq = seq, .valid = true
 	};
 
-	return endpoint_hear(l, &p, (seq + 1) * 20 * CR_MS);
+	return endpoint_receive(l, &p, (seq + 1) * 20 * CR_MS);
 }
 
 static void a_name_dies_with_its_endpoint(void **state)

@@ -104,7 +104,7 @@ static void say(struct endpoint_fixture *r, const struct sockaddr_storage *from,
 		.from = from, .ssrc = PARTYS, .seq = seq, .valid = true
 	};
 
-	assert_true(learn_accepts(endpoint_hear(r->endpoint, &p, r->now)));
+	assert_true(learn_accepts(endpoint_receive(r->endpoint, &p, r->now)));
 }
 
 /* Poll until a report has gone. */
@@ -205,7 +205,7 @@ static void reports_follow_the_party(void **state)
 						 .seq = seq,
 						 .valid = true };
 
-		(void)endpoint_hear(r.endpoint, &p, r.now);
+		(void)endpoint_receive(r.endpoint, &p, r.now);
 	}
 	report(&r);
 	assert_true(has_come(moved_fd) && !has_come(r.rtp_fd));

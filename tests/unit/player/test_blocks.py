@@ -19,7 +19,7 @@ from names import folder_name, plain_name
 
 def flow(name="steady", **more):
     return {"flow": name, "count": 0, "load": 0.75, "codecs": True,
-            "like": False, "conversation": False, "poisson": False,
+            "like": False, "two_way": False, "poisson": False,
             "exponential": False, "at_s": 0, "hold_s": None, **more}
 
 
@@ -53,7 +53,7 @@ def test_the_demo_is_played_in_blocks():
     ({"conversions": 3}, "converts files"), ({"expects": True}, "expects"),
     ({"specs": ["a/x.so", "b/y.so"]}, "several folders"),
     ({"flows": [flow(codecs=False)]}, "flow steady has no codecs"),
-    ({"flows": [flow(conversation=True)]}, "is a conversation"),
+    ({"flows": [flow(two_way=True)]}, "is a two-way flow"),
     ({"flows": [flow(poisson=True)]}, "at random"),
     ({"flows": [flow(exponential=True, hold_s=3)]}, "at random"),
     ({"flows": [flow(like=True)]}, "like another"),

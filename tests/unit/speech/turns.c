@@ -17,7 +17,7 @@ enum { RATE = 8000, BLOCK = RATE / 100, BLOCKS = 20000 /* 200 s */ };
 /* A quiet recording's 60 ms stay, and a word's ends are faded. */
 enum { WORD_QUIET = 8, PAUSE_LEAST = 60, PAUSE_MOST = 160 };
 
-static const struct talk_spurts conversation = {
+static const struct talk_spurts dialogue = {
 	.spurt = { 700 * CR_MS, 1800 * CR_MS },
 	.pause = { 600 * CR_MS, 1600 * CR_MS },
 	.noise = 65,
@@ -84,7 +84,7 @@ static double active(const double *rms)
 
 static void spurts_and_pauses_are_as_long_as_asked_for(void **state)
 {
-	double *rms = listen_to(&conversation, 3), noise = 0;
+	double *rms = listen_to(&dialogue, 3), noise = 0;
 	unsigned quiet = 0, pauses = 0, blocks = 0;
 
 	assert_true(active(rms) > 0.35 && active(rms) < 0.55);
@@ -135,20 +135,20 @@ static void calls_differ_and_repeat_with_their_seed(void **state)
 	struct speech_talker t, again;
 	size_t at = 0;
 
-	speech_talker_init(&t, &conversation, corpus, 7, 1);
+	speech_talker_init(&t, &dialogue, corpus, 7, 1);
 	speech_talker_read(&t, a, N);
 	/* in pieces of any size */
-	speech_talker_init(&again, &conversation, corpus, 7, 1);
+	speech_talker_init(&again, &dialogue, corpus, 7, 1);
 	for (size_t n = 1; at < N; n = n * 2 % 331 + 1) {
 		n = n < N - at ? n : N - at;
 		speech_talker_read(&again, b + at, n);
 		at += n;
 	}
 	assert_memory_equal(a, b, sizeof(a));
-	speech_talker_init(&t, &conversation, corpus, 7, 2);
+	speech_talker_init(&t, &dialogue, corpus, 7, 2);
 	speech_talker_read(&t, b, N);
 	assert_memory_not_equal(a, b, sizeof(a));
-	speech_talker_init(&t, &conversation, corpus, 8, 1);
+	speech_talker_init(&t, &dialogue, corpus, 8, 1);
 	speech_talker_read(&t, b, N);
 	assert_memory_not_equal(a, b, sizeof(a));
 }
@@ -161,7 +161,7 @@ static void some_begin_in_the_middle_of_a_pause(void **state)
 	for (unsigned i = 0; i < 1000; i++) {
 		struct speech_talker t;
 
-		speech_talker_init(&t, &conversation, corpus, 7, i);
+		speech_talker_init(&t, &dialogue, corpus, 7, i);
 		talking += t.talking;
 	}
 	/* 1.25 s of 2.35 s */

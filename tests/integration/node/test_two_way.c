@@ -96,7 +96,7 @@ static void a_call_of_two_streams_takes_one_place(void **state)
 }
 
 /* There is room for one of the streams. */
-static void half_a_conversation_is_none(void **state)
+static void one_stream_of_two_is_refused(void **state)
 {
 	const struct fixture_options o = { .scheduler = "edf",
 					   .workers = 1,
@@ -269,11 +269,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_call_of_two_streams_takes_one_place),
-		cmocka_unit_test(half_a_conversation_is_none),
+		cmocka_unit_test(one_stream_of_two_is_refused),
 		cmocka_unit_test(a_stream_that_hangs_ends_both),
 		cmocka_unit_test(packets_at_the_end_count_once),
 		cmocka_unit_test(what_no_call_has_counted_is_in_the_sums),
 	};
 
-	return cmocka_run_group_tests_name("conversation", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("two_way", tests, NULL, NULL);
 }

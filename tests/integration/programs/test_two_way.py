@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Conversations of two phones: speech both ways, each answered where it really
+"""Calls of two phones: speech both ways, each answered where it really
 is, and one life for endpoints and streams."""
 import json
 import socket
@@ -23,14 +23,14 @@ def d(daemon):
 
 
 def start(d, a, b):
-    """A conversation of A (PCMU) and B (PCMA); Phones send to its endpoints. What
+    """A call of A (PCMU) and B (PCMA); Phones send to its endpoints. What
     the parties are said to be: words of the command."""
     words = ["a.codec=pcmu", "b.codec=pcma", *a, *b]
     return d.ctl("call", "start", *words)
 
 
-def endpoint(conversation, party):
-    return int(conversation[party]["rtp"].rsplit(":", 1)[1])
+def endpoint(call, party):
+    return int(call[party]["rtp"].rsplit(":", 1)[1])
 
 
 def said(phone, octet, ssrc, first, n, pt):
@@ -219,7 +219,7 @@ def test_a_endpoint_at_a_named_interface_of_the_other_family(daemon):
 UNKNOWN = {"a": {"codec": "amr-wb"}, "b": {"codec": "amr"}}  # their costs
 
 
-def test_who_has_gone_starts_no_conversation(daemon, tmp_path):
+def test_who_has_gone_starts_no_call(daemon, tmp_path):
     """While both ways are measured. Another client's begins in its place."""
     started(daemon, "auto", "--drain-timeout", "0s", "--control-socket",
             tmp_path / "control")

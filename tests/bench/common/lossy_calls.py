@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Conversations that lose packets, without a jitter buffer and with each kind
+"""Calls that lose packets, without a jitter buffer and with each kind
 of one: what a party hears, and what the codec alone makes of what came."""
 import sys
 from dataclasses import dataclass

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Conversations in campaign files: what they mean, and what is refused, with
+ * Two-way calls in campaign files: what they mean, and what is refused, with
  * file, line, and the nearest valid name where there is one.
  */
 #include <errno.h>
@@ -37,18 +37,18 @@ static const struct {
 	  "c.yaml:7: flows[0]: ptime=20: needs a time with its unit" },
 	/* of calls only, or of parties only */
 	{ PARTY(PCMU) "    in: {codec: pcmu}\n",
-	  "c.yaml:7: flows[0]: in does not belong to a conversation; see "
+	  "c.yaml:7: flows[0]: in does not belong to a two-way flow; see "
 	  "a and b" },
 	{ PARTY(PCMU) "    network: {loss: 1%}\n",
-	  "c.yaml:7: flows[0]: network does not belong to a conversation; see "
+	  "c.yaml:7: flows[0]: network does not belong to a two-way flow; see "
 	  "a and b" },
 	{ PARTY(PCMU) "    drift: 5ppm\n",
-	  "c.yaml:7: flows[0]: drift does not belong to a conversation; see "
+	  "c.yaml:7: flows[0]: drift does not belong to a two-way flow; see "
 	  "a and b" },
 	{ PARTY(PCMU) "    arrival: {model: poisson}\n",
-	  "c.yaml:7: flows[0]: arrival does not belong to a conversation" },
+	  "c.yaml:7: flows[0]: arrival does not belong to a two-way flow" },
 	{ PARTY(PCMU) "    release: {model: periodic}\n",
-	  "c.yaml:7: flows[0]: release does not belong to a conversation" },
+	  "c.yaml:7: flows[0]: release does not belong to a two-way flow" },
 	{ PARTY(PCMU) "    ptime: 15ms\n", "frames of amr last 20ms" },
 	/* names */
 	{ PARTY(PCMU) "    name: a-name-that-has-30-characters..\n",
@@ -82,7 +82,7 @@ static const struct {
 	  "c.yaml:8: flows[0].a: learn=strict needs address: known" },
 	{ TOP "  - count: 2\n    in: {codec: pcmu}\n    out: {codec: amr}\n"
 	      "    relay: no\n",
-	  "c.yaml:6: flows[0]: relay does not belong to a call" },
+	  "c.yaml:6: flows[0]: relay does not belong to a one-way flow" },
 	/* digits */
 	{ PARTY(PCMU "      dtmf: {length: 50ms}\n"),
 	  "c.yaml:7: flows[0].a.dtmf: 'digits' is missing" },
@@ -130,7 +130,7 @@ static void mistakes_are_refused_with_place_and_reason(void **state)
 	}
 }
 
-static void a_conversation_is_two_flows_of_as_many_calls(void **state)
+static void a_two_way_flow_is_two_flows_of_as_many_calls(void **state)
 {
 	struct campaign *c = campaign_text(
 		TOP
@@ -147,11 +147,11 @@ static void a_conversation_is_two_flows_of_as_many_calls(void **state)
 	assert_int_equal(c->flow_count, 4);
 	assert_string_equal(c->flows[0].name, "talk.a");
 	assert_string_equal(c->flows[1].name, "talk.b");
-	assert_string_equal(campaign_title(&c->flows[1]), "talk");
+	assert_string_equal(flow_title(&c->flows[1]), "talk");
 	for (unsigned i = 0; i < 2; i++) {
 		const struct campaign_flow *f = &c->flows[i];
 
-		assert_true(campaign_converses(f));
+		assert_true(flow_is_two_way(f));
 		assert_int_equal(f->party.side, i);
 		assert_int_equal(f->terms.cls, CR_HARD);
 		assert_int_equal(f->start.at, CR_SEC);
@@ -216,7 +216,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(mistakes_are_refused_with_place_and_reason),
-		cmocka_unit_test(a_conversation_is_two_flows_of_as_many_calls),
+		cmocka_unit_test(a_two_way_flow_is_two_flows_of_as_many_calls),
 		cmocka_unit_test(what_a_party_does_has_defaults),
 	};
 
