@@ -124,7 +124,10 @@ class Runner:
 
     @property
     def pid(self):
-        return self.process.pid
+        """Of the daemon, which may have a supervisor."""
+        pid = self.process.pid
+        children = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text()
+        return int(children.split()[0]) if children else pid
 
     def replies(self, batch):
         """The replies to a batch, by id."""
