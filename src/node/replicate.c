@@ -737,7 +737,9 @@ static void take_once(struct replicate *r)
 	r->got = p;
 	r->why = e;
 	(void)pthread_mutex_unlock(&r->lock);
-	event_active(r->answer, EV_READ, 0);
+	/* acquire, pairs with replicate_close(): nobody waits any more */
+	if (!atomic_load_explicit(&r->stop, memory_order_acquire))
+		event_active(r->answer, EV_READ, 0);
 }
 
 /* --- the thread --- */
@@ -764,6 +766,7 @@ static void *run_replicate(void *arg)
 	cr_ns next = clock_now();
 	bool take;
 
+	(void)pthread_setname_np(pthread_self(), "cr-replica");
 	while (wait_for_work(r, next, &take)) {
 		if (take)
 			take_once(r);

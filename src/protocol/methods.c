@@ -495,21 +495,19 @@ json_t *method_trace_stop(void *arg, struct rpc_peer *peer,
 
 /* --- */
 
-/* A request to take over, and the reply that it waits for. */
-struct takeover {
-	struct service *service;
-	struct rpc_later *later;
-};
-
+/* Answers takeover: the store has said what there is. */
 static void on_replica(void *arg, const struct replica *got,
 		       const struct cr_err *why)
 {
-	struct takeover *t = arg;
-	struct service *sv = t->service;
+	struct service *sv = arg;
+	struct rpc_later *later = sv->takeover;
 	struct rpc_error e = { .code = RPC_INTERNAL, .why = *why };
 	struct takeover_result result;
 	json_t *reply = NULL;
 
+	if (!later) /* the service ends */
+		return;
+	sv->takeover = NULL;
 	rpc_later_begin();
 	if (got) {
 		result = (struct takeover_result){ .node = got->node,
@@ -523,18 +521,17 @@ static void on_replica(void *arg, const struct replica *got,
 			  LOG_WORD("alive", got->alive ? "yes" : "no"));
 		reply = field_write(takeover_result_fields, &result);
 	}
-	rpc_later_reply(t->later, reply, &e);
-	free(t);
+	rpc_later_reply(later, reply, &e);
 }
 
 json_t *method_takeover(void *arg, struct rpc_peer *peer, const json_t *params,
 			struct rpc_error *err)
 {
 	struct service *sv = arg;
-	struct replica_asker asker = { .done = on_replica };
+	const struct replica_asker asker = { on_replica, sv };
 	struct rpc_error e = { .code = RPC_CONFLICT };
 	struct takeover_request ask;
-	struct takeover *t;
+	struct rpc_later *later;
 
 	if (!request_read(takeover_fields, &ask, params, err) ||
 	    !request_begins(sv, err))
@@ -544,20 +541,25 @@ json_t *method_takeover(void *arg, struct rpc_peer *peer, const json_t *params,
 			      "this node was started without --replicate");
 		return request_refuse(err, RPC_UNSUPPORTED);
 	}
-	t = malloc(sizeof(*t));
-	if (!t) {
-		(void)cr_fail(&err->why, 0, "out of memory");
-		return request_refuse(err, RPC_NO_CAPACITY);
-	}
-	*t = (struct takeover){ sv, rpc_later(peer, err) };
-	asker.arg = t;
-	if (t->later &&
-	    !replicate_take(sv->cfg.replicate, ask.node, &asker, &e.why))
+	later = rpc_later(peer, err);
+	if (!later)
 		return NULL;
-	if (t->later)
-		rpc_later_reply(t->later, NULL, &e);
-	free(t);
+	if (replicate_take(sv->cfg.replicate, ask.node, &asker, &e.why))
+		rpc_later_reply(later, NULL, &e);
+	else
+		sv->takeover = later;
 	return NULL;
+}
+
+void takeover_drop(struct service *sv)
+{
+	struct rpc_error e = { .code = RPC_DRAINING };
+
+	if (!sv->takeover)
+		return;
+	(void)cr_fail(&e.why, 0, "draining: this node ends");
+	rpc_later_reply(sv->takeover, NULL, &e);
+	sv->takeover = NULL;
 }
 
 json_t *method_drain(void *arg, struct rpc_peer *peer, const json_t *params,

@@ -48,6 +48,7 @@ struct service {
 	struct rpc_server *server;
 	LIST_HEAD(, session) sessions;
 	LIST_HEAD(, deferred) deferred; /**< requests */
+	struct rpc_later *takeover; /**< what waits for one; NULL: nothing */
 	struct event *tick, *limit;
 	bool draining, drained;
 	bool final;		 /**< the drain cannot be taken back */
@@ -141,6 +142,9 @@ struct deferred {
 /** Refuse with @code and @why what waits for @s; NULL: all that waits. */
 void deferred_drop(struct service *sv, const struct session *s, int code,
 		   const char *why);
+
+/** Refuse the request for a takeover that waits, if one does: the node ends. */
+void takeover_drop(struct service *sv);
 
 /** A method: see struct rpc_method; @arg is the struct service. In methods.c
  * and call_methods.c, endpoint_methods.c, convert_methods.c. */

@@ -552,6 +552,7 @@ int service_close(struct service *sv)
 	/* calls first: their owners still get stream.ended */
 	node_end_calls(sv->node);
 	deferred_drop(sv, NULL, RPC_DRAINING, "draining: this node ends");
+	takeover_drop(sv);
 	node_trace_settle(sv->node);
 	rpc_server_close(sv->server);
 	err = node_close(sv->node);

@@ -495,3 +495,12 @@ def test_dialogs_and_endpoints_go_over_with_their_calls(store, node):
         assert "result" in b.control.ask("endpoint.close",
                                          {"endpoint": e["endpoint"]})
     b.until(lambda s: s["calls"] == 0)
+
+
+def test_a_node_ends_while_a_takeover_waits(node):
+    mad = Mad(b"")
+    b = node("b", f"redis://127.0.0.1:{mad.port}", own_host(), "--standby-of",
+             "a")
+    b.control.send("takeover", {})
+    assert b.d.stop() == 0
+    assert "error" in b.control.hear()
