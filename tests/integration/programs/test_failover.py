@@ -502,5 +502,5 @@ def test_a_node_ends_while_a_takeover_waits(node):
     b = node("b", f"redis://127.0.0.1:{mad.port}", own_host(), "--standby-of",
              "a")
     b.control.send("takeover", {})
+    b.control.ask("stats", {})  # it has been read, and waits for a second
     assert b.d.stop() == 0
-    assert "error" in b.control.hear()
