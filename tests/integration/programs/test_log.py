@@ -61,8 +61,8 @@ def test_each_line_is_an_object_whatever_peers_say(daemon, tmp_path, sock):
     assert isinstance(told["descriptors"]["limit"], int)
 
 
-READS = {"hello", "call.query", "call.list", "stream.top", "endpoint.query",
-         "endpoint.list", "stream.query", "stream.list",
+READS = {"hello", "call.query", "call.list", "call.export", "stream.top",
+         "endpoint.query", "endpoint.list", "stream.query", "stream.list",
          "convert.query", "convert.list", "stats", "codecs", "schedulers",
          "bye"}
 

@@ -11,6 +11,7 @@ import signal
 import struct
 import subprocess
 import termios
+import time
 
 import pytest
 
@@ -189,7 +190,7 @@ def test_text_has_no_colours_where_nobody_sees_them(node, sock):
         capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0 and not re.search("[\x01-\x09\x0b-\x1f]",
                                                   done.stdout)
-    assert done.stdout.splitlines()[3].startswith("CALL  CLASS  IN/S  LOST/S")
+    assert done.stdout.splitlines()[3].startswith("STREAM  CLASS  IN/S  LOST/S")
     assert len(done.stdout.splitlines()) == 5 and "keys" not in done.stdout
 
 
@@ -210,8 +211,9 @@ class Terminal:
 
     def until(self, text):
         """Until @text has been seen, from now on."""
-        self.seen = ""
+        self.seen, deadline = "", time.monotonic() + PATIENCE
         while text not in self.seen:
+            assert time.monotonic() < deadline, self.seen
             assert select.select([self.master], [], [], PATIENCE)[0], self.seen
             self.seen += os.read(self.master, 65536).decode()
 
@@ -232,7 +234,7 @@ def test_keys_choose_and_the_terminal_is_given_back(node, sock, how):
     d, client = node
     start(client, sock)
     t = Terminal(d)
-    t.until("\x1b[7mCALL")
+    t.until("\x1b[7mSTREAM")
     assert "by loss, over" in t.seen
     assert not termios.tcgetattr(t.slave)[3] & (termios.ICANON | termios.ECHO)
     for key, sort in (("c", "cost"), ("d", "delay"), ("m", "missing"),
@@ -250,7 +252,7 @@ def test_no_color_is_obeyed(node, sock):
     d, client = node
     start(client, sock)
     t = Terminal(d, NO_COLOR="1")
-    t.until("CALL  CLASS")
+    t.until("STREAM  CLASS")
     assert not re.search(r"\x1b\[[0-9;]*m", t.seen)
     t.press("q")
     assert t.end() == 0
