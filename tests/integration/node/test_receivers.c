@@ -163,7 +163,7 @@ static void own_ports_are_dealt_out_evenly(void **state)
 	start_all(&r, true);
 	for (unsigned round = 0; round < ROUNDS; round++) {
 		for (unsigned i = 0; i < RECEIVERS; i++)
-			assert_int_equal(figure(&r, i, "calls"),
+			assert_int_equal(figure(&r, i, "streams"),
 					 CALLS / RECEIVERS);
 		one_round(&r);
 		replace_some(&r, round, true);
@@ -175,7 +175,7 @@ static void own_ports_are_dealt_out_evenly(void **state)
 		if (settings(i)->receiver == 1)
 			node_call_stop(node_stream_call(load.call[i]),
 				       NODE_END_STOPPED, NULL);
-	assert_int_equal(figure(&r, 1, "calls"), 0);
+	assert_int_equal(figure(&r, 1, "streams"), 0);
 	for (unsigned i = 0; i < CALLS / RECEIVERS; i++) {
 		struct node_stream *st = fixture_call(
 			&r, "{'in': {'codec': 'pcmu'}, 'port': 'own', "
@@ -196,7 +196,7 @@ static void chosen_ssrcs_fill_the_receivers_evenly(void **state)
 		(void)fixture_call(&r, "{'in': {'codec': 'pcmu'}, "
 				       "'out': {'codec': 'pcma'}}");
 	for (unsigned i = 0; i < RECEIVERS; i++)
-		assert_int_equal(figure(&r, i, "calls"), CALLS / RECEIVERS);
+		assert_int_equal(figure(&r, i, "streams"), CALLS / RECEIVERS);
 	fixture_close(&r);
 }
 
@@ -276,7 +276,7 @@ static void where_the_kernel_cannot_choose_the_first_has_the_port(void **state)
 	for (unsigned i = 0; i < CALLS / RECEIVERS; i++)
 		assert_int_equal(settings(i)->receiver, 0);
 	for (unsigned i = 0; i < RECEIVERS; i++) {
-		assert_int_equal(figure(&r, i, "calls"), CALLS / RECEIVERS);
+		assert_int_equal(figure(&r, i, "streams"), CALLS / RECEIVERS);
 		assert_int_equal(figure(&r, i, "packets"),
 				 ROUNDS * CALLS / RECEIVERS);
 	}
@@ -323,7 +323,7 @@ static void all_calls_end_with_their_packets_counted(void **state)
 				 fixture_figure(&r, "totals", "overwritten") +
 				 fixture_figure(&r, "totals", "cancelled"));
 	for (unsigned i = 0; i < RECEIVERS; i++)
-		assert_int_equal(figure(&r, i, "calls"), 0);
+		assert_int_equal(figure(&r, i, "streams"), 0);
 	fixture_close(&r);
 }
 
