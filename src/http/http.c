@@ -32,6 +32,7 @@
 #include "base/memory.h"
 #include "http/metrics.h"
 #include "observe/log.h"
+#include "observe/store.h"
 #include "protocol/field_json.h"
 #include "protocol/service.h"
 #include "protocol/tables/node_fields.h"
@@ -717,6 +718,7 @@ static int listen_http(struct http *h, const char *address, struct cr_err *e)
 	const unsigned flags = LEV_OPT_REUSEABLE | LEV_OPT_CLOSE_ON_EXEC |
 			       LEV_OPT_CLOSE_ON_FREE;
 	struct sockaddr_storage a;
+	int fd = -1;
 
 	if (address_parse(address, &a))
 		return cr_fail(e, -EINVAL,
@@ -724,13 +726,22 @@ static int listen_http(struct http *h, const char *address, struct cr_err *e)
 			       "as 127.0.0.1:8080",
 			       address);
 	errno = 0;
-	h->listener = evconnlistener_new_bind(h->cfg.base, on_accept, h, flags,
-					      -1, (struct sockaddr *)&a,
-					      (int)address_length(&a));
+	if (h->cfg.store)
+		fd = store_take_listener(h->cfg.store, "listen-http", &a);
+	h->listener = fd >= 0 ? evconnlistener_new(h->cfg.base, on_accept, h,
+						   flags, -1, fd)
+			      : evconnlistener_new_bind(
+					h->cfg.base, on_accept, h, flags, -1,
+					(struct sockaddr *)&a,
+					(int)address_length(&a));
 	if (!h->listener)
 		return cr_fail(e, errno ? -errno : -EIO, "--http %s: %s",
 			       address, strerror(errno ? errno : EIO));
 	evconnlistener_set_error_cb(h->listener, on_no_accept);
+	if (!h->cfg.store || fd >= 0)
+		return 0;
+	fd = (int)evconnlistener_get_fd(h->listener);
+	(void)store_put(h->cfg.store, "listen-http", &fd, 1);
 	return 0;
 }
 

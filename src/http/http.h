@@ -34,6 +34,8 @@ struct http;
 
 struct http_config {
 	struct event_base *base;
+	struct notify *store; /**< holds its listening socket, and may have that
+				   of a former process; or NULL */
 	struct service *service; /**< outlives it                    */
 	struct ng_service *ng;	 /**< the same; NULL: none           */
 	const char *address;	 /**< "127.0.0.1:8080"; port 0: any  */

@@ -99,6 +99,7 @@ struct endpoint_cfg {
 	int fd;		   /**< its RTP socket (udp_socket()); borrowed      */
 	unsigned receiver; /**< which one it is with (media/rx.h)     */
 	struct learn_terms terms;
+	bool waits;	  /**< for rx_go_on_endpoint() before it is heard */
 	cr_ns first_poll; /**< when endpoint_poll() is called first; 0: never */
 	/** Where a new process finds what it has counted, as learn_counts(),
 	 * and its RTCP; NULL: nowhere. */

@@ -313,14 +313,11 @@ static void let_in(struct transcoder *c, struct receive_stage *f,
  * passed: packets may have come late before. */
 #define STEP_SLACK CR_SEC
 
-/* The buffer comes first: the worker that emptied it has been awake since. */
 static bool is_at_rest(const struct transcoder *c)
 {
 	const struct digits *digits = transcoder_digits(c);
 
-	return !frame_ring_waiting(c->ring) &&
-	       !atomic_load_explicit(&c->lt.active, memory_order_acquire) &&
-	       transcoder_unposted(c) && !pipeline_holds(c->pipeline) &&
+	return transcoder_is_idle(c) && !pipeline_holds(c->pipeline) &&
 	       !(digits && digits_go_on(digits));
 }
 

@@ -184,7 +184,11 @@ struct rx {
 	struct endpoint_rtcp_sums rtcp;
 	pthread_t thread;
 	atomic_bool stop; /* release, pairs with rx_main() */
-	uint32_t drops;	  /* of the shared socket, counted so far */
+	/* control: the key of its socket of the shared port (0: none), and
+	 * sockets that were paused so far */
+	uint64_t shared;
+	unsigned paused;
+	uint32_t drops; /* of the shared socket, counted so far */
 	struct pace pace;
 	struct live_task *release[RELEASES];
 	unsigned nrelease;
@@ -546,9 +550,9 @@ void rx_close(struct rx *rx)
 
 int rx_listen(struct rx *rx, int fd, enum inlet_traffic kind, struct cr_err *e)
 {
-	uint64_t key;
-
-	return inlet_add(rx->in, fd, TAG_SHARED, kind, &key, e);
+	if (rx->shared)
+		inlet_del(rx->in, rx->shared);
+	return inlet_add(rx->in, fd, TAG_SHARED, kind, &rx->shared, e);
 }
 
 static bool has_rtcp_port(const struct endpoint *ep)
@@ -570,12 +574,10 @@ static int add_ports(struct rx *rx, struct endpoint *ep, struct cr_err *e)
 	return err;
 }
 
-int rx_add_endpoint(struct rx *rx, struct endpoint *ep, struct cr_err *e)
+static int hear_endpoint(struct rx *rx, struct endpoint *ep, struct cr_err *e)
 {
 	int err;
 
-	if (ep->rtcp)
-		ep->rtcp->sums = &rx->rtcp;
 	inlet_gather(rx->in);
 	if (endpoint_begin_polls(ep, &rx->wheel))
 		inlet_wake_too(rx->in);
@@ -586,12 +588,61 @@ int rx_add_endpoint(struct rx *rx, struct endpoint *ep, struct cr_err *e)
 	return err;
 }
 
-void rx_del_endpoint(struct rx *rx, struct endpoint *ep)
+int rx_add_endpoint(struct rx *rx, struct endpoint *ep, struct cr_err *e)
 {
+	if (ep->rtcp)
+		ep->rtcp->sums = &rx->rtcp;
+	ep->wheel = &rx->wheel;
+	return ep->cfg.waits ? 0 : hear_endpoint(rx, ep, e);
+}
+
+static void del_ports(struct rx *rx, struct endpoint *ep)
+{
+	if (!ep->port_key)
+		return;
 	inlet_del(rx->in, ep->port_key);
 	if (has_rtcp_port(ep))
 		inlet_del(rx->in, ep->rtcp->port_key);
+}
+
+void rx_del_endpoint(struct rx *rx, struct endpoint *ep)
+{
+	del_ports(rx, ep);
 	endpoint_end_polls(ep);
+}
+
+static void pause_socket(struct rx *rx, uint64_t key)
+{
+	inlet_pause(rx->in, key);
+	rx->paused++;
+}
+
+void rx_pause_shared(struct rx *rx)
+{
+	if (rx->shared)
+		pause_socket(rx, rx->shared);
+}
+
+void rx_pause_endpoint(struct rx *rx, struct endpoint *ep)
+{
+	pause_socket(rx, ep->port_key);
+	if (has_rtcp_port(ep))
+		pause_socket(rx, ep->rtcp->port_key);
+	endpoint_end_polls(ep);
+}
+
+int rx_go_on_endpoint(struct rx *rx, struct endpoint *ep, struct cr_err *e)
+{
+	del_ports(rx, ep);
+	wheel_reopen(&rx->wheel, &ep->timer);
+	ep->poll_at = ep->due[ENDPOINT_OWN] = ep->due[ENDPOINT_RECEIVE_STAGE] =
+		CR_NEVER;
+	return hear_endpoint(rx, ep, e);
+}
+
+bool rx_rests(const struct rx *rx)
+{
+	return inlet_paused(rx->in) == rx->paused;
 }
 
 void rx_count_rest(struct endpoint *ep)
@@ -785,6 +836,37 @@ void receivers_del_endpoint(struct receivers *r, struct endpoint *ep)
 
 	rx_del_endpoint(with->rx, ep);
 	with->calls--;
+}
+
+void receivers_pause_endpoint(struct receivers *r, struct endpoint *ep)
+{
+	rx_pause_endpoint(r->one[ep->cfg.receiver].rx, ep);
+}
+
+int receivers_begin_endpoint(struct receivers *r, struct endpoint *ep,
+			     struct cr_err *e)
+{
+	return ep->port_key ? 0 : receivers_go_on_endpoint(r, ep, e);
+}
+
+int receivers_go_on_endpoint(struct receivers *r, struct endpoint *ep,
+			     struct cr_err *e)
+{
+	return rx_go_on_endpoint(r->one[ep->cfg.receiver].rx, ep, e);
+}
+
+void receivers_pause_shared(struct receivers *r)
+{
+	for (unsigned i = 0; i < r->count; i++)
+		rx_pause_shared(r->one[i].rx);
+}
+
+bool receivers_rest(const struct receivers *r)
+{
+	for (unsigned i = 0; i < r->count; i++)
+		if (!rx_rests(r->one[i].rx))
+			return false;
+	return true;
 }
 
 void receivers_gather(struct receivers *r)

@@ -144,8 +144,8 @@ int rx_open(struct rx **rx, const struct rx_config *cfg, struct cr_err *warn,
 /** Stop and join, and free. NULL is fine. */
 void rx_close(struct rx *rx);
 
-/** Receive at @fd, a socket of the shared port (udp_socket()), too; borrowed.
- * 0, or -errno with @e. Control thread. */
+/** Receive at @fd, a socket of the shared port (udp_socket()), too, or again;
+ * borrowed. 0, or -errno with @e. Control thread. */
 int rx_listen(struct rx *rx, int fd, enum inlet_traffic kind, struct cr_err *e);
 /** Receive for @ep, too, which has a name (endpoints_add()). Control thread.
  */
@@ -159,6 +159,18 @@ void rx_del_endpoint(struct rx *rx, struct endpoint *ep);
 void rx_count_rest(struct endpoint *ep);
 /** The same of its port for RTCP, if it has one: always with the endpoint. */
 void rx_count_rtcp_rest(struct endpoint *ep);
+
+/** Receive at the ports of @ep no more, nor serve its timers: another process
+ * may. What was taken is used as ever. Control thread, as the next three. */
+void rx_pause_endpoint(struct rx *rx, struct endpoint *ep);
+/** Go on with that, when it rests; or begin, if it waits for this. 0, or -errno
+ * with @e. */
+int rx_go_on_endpoint(struct rx *rx, struct endpoint *ep, struct cr_err *e);
+/** Pause its socket of the shared port, if it has one, until rx_listen(). */
+void rx_pause_shared(struct rx *rx);
+/** Has the receiver let go of all sockets that were paused? A grace period
+ * later it has handed out all that it has taken from them. */
+bool rx_rests(const struct rx *rx);
 
 /** How it receives: UDP_IO_URING or UDP_IO_EPOLL. */
 enum udp_io rx_io(const struct rx *rx);
@@ -241,6 +253,16 @@ int receivers_add_endpoint(struct receivers *r, struct endpoint *ep,
 			   struct cr_err *e);
 /** Undo that. Its socket may be closed after a grace period. */
 void receivers_del_endpoint(struct receivers *r, struct endpoint *ep);
+
+/** See rx_pause_endpoint(); and: hear @ep now, unless it is. */
+int receivers_begin_endpoint(struct receivers *r, struct endpoint *ep,
+			     struct cr_err *e);
+void receivers_pause_endpoint(struct receivers *r, struct endpoint *ep);
+int receivers_go_on_endpoint(struct receivers *r, struct endpoint *ep,
+			     struct cr_err *e);
+void receivers_pause_shared(struct receivers *r);
+/** All of them: see rx_rests(). */
+bool receivers_rest(const struct receivers *r);
 
 /** Between these two, adding and removing endpoints wakes no receiver. The
  * second one wakes those that have something to do: what belongs together costs

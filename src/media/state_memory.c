@@ -385,9 +385,23 @@ static struct state_slot *hold_free(struct state_memory *m, unsigned at)
 	return slot;
 }
 
+/* Another process may have made more. */
+static void count_slots(struct state_memory *m)
+{
+	struct stat st;
+
+	if (!fstat(m->fd, &st))
+		atomic_store_explicit(
+			&m->n,
+			(unsigned)(((size_t)st.st_size - STATE_HEAD) /
+				   sizeof(struct state_slot)),
+			memory_order_release);
+}
+
 struct state_slot *state_slot_take(struct state_memory *m)
 {
-	const unsigned n = m->n, more = n + STATE_GROWTH;
+	const unsigned n = m->n;
+	unsigned more;
 
 	for (unsigned i = 0; i < n; i++) {
 		unsigned at = (m->next + i) % n;
@@ -397,6 +411,8 @@ struct state_slot *state_slot_take(struct state_memory *m)
 					  memory_order_acquire))
 			return hold_free(m, at);
 	}
+	count_slots(m);
+	more = m->n + STATE_GROWTH;
 	if (more > STATE_SLOTS ||
 	    ftruncate(m->fd,
 		      (off_t)(STATE_HEAD + more * sizeof(struct state_slot))))
@@ -426,8 +442,18 @@ void state_slot_give(struct state_memory *m, const void *at)
 					  memory_order_release);
 }
 
+unsigned state_slot_number(const struct state_memory *m,
+			   const struct state_slot *slot)
+{
+	return (unsigned)((size_t)((const unsigned char *)slot - m->at -
+				   STATE_HEAD) /
+			  sizeof(*slot));
+}
+
 struct state_slot *state_slot_at(struct state_memory *m, unsigned i)
 {
+	if (i >= m->n)
+		count_slots(m);
 	if (i >= m->n)
 		return NULL;
 	atomic_store_explicit(&m->holders[i], 1, memory_order_relaxed);

@@ -266,6 +266,9 @@ void state_slot_end(struct state_slot *slot);
  * holders it is free. Any thread. */
 void state_slot_give(struct state_memory *m, const void *at);
 
+/** The number of @slot, for state_slot_at(). */
+unsigned state_slot_number(const struct state_memory *m,
+			   const struct state_slot *slot);
 /** Slot @i, whatever is in it, with one holder then; NULL: there are fewer. */
 struct state_slot *state_slot_at(struct state_memory *m, unsigned i);
 /** The same, to read only: it stays free if it is. Any thread. */

@@ -424,6 +424,15 @@ static inline bool transcoder_unposted(const struct transcoder *c)
 	return !atomic_load_explicit(&c->pending, memory_order_acquire);
 }
 
+/** Has all that its receiver has made frames of been done and sent? The buffer
+ * comes first: the worker that emptied it has been awake since. */
+static inline bool transcoder_is_idle(const struct transcoder *c)
+{
+	return !frame_ring_waiting(c->ring) &&
+	       !atomic_load_explicit(&c->lt.active, memory_order_acquire) &&
+	       transcoder_unposted(c);
+}
+
 /** Count what its receiver has not made frames of. A grace period after that
  * has let go of it. Any thread. */
 void transcoder_count_rest(struct transcoder *c);

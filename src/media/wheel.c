@@ -186,6 +186,13 @@ void wheel_close(struct wheel *w, struct wheel_entry *e)
 	(void)pthread_mutex_unlock(&w->lock);
 }
 
+void wheel_reopen(struct wheel *w, struct wheel_entry *e)
+{
+	(void)pthread_mutex_lock(&w->lock);
+	e->closed = false;
+	(void)pthread_mutex_unlock(&w->lock);
+}
+
 unsigned wheel_take(struct wheel *w, cr_ns now, struct wheel_entry **out,
 		    unsigned n)
 {

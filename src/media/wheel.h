@@ -38,7 +38,7 @@ struct wheel_entry {
 	TAILQ_ENTRY(wheel_entry) link;
 	int64_t tick;	/**< when it is due                      */
 	unsigned place; /**< where it hangs; 0: nowhere          */
-	bool closed;	/**< it is never armed again             */
+	bool closed;	/**< it is not armed                     */
 };
 
 TAILQ_HEAD(wheel_list, wheel_entry);
@@ -68,8 +68,9 @@ void wheel_fini(struct wheel *w);
 bool wheel_arm(struct wheel *w, struct wheel_entry *e, cr_ns due);
 /** @e is not due any more. */
 void wheel_disarm(struct wheel *w, struct wheel_entry *e);
-/** So for ever. */
+/** So until wheel_reopen(), if that comes. */
 void wheel_close(struct wheel *w, struct wheel_entry *e);
+void wheel_reopen(struct wheel *w, struct wheel_entry *e);
 
 /** When to call wheel_take(); CR_NEVER: there is no timer. At most once in 256
  * ticks there is nothing to take then, but far timers have come nearer. Any

@@ -29,6 +29,7 @@
 #include "base/descriptors.h"
 #include "ng/listener_impl.h"
 #include "observe/log.h"
+#include "observe/store.h"
 
 enum {
 	TURN = 8,	       /* messages until others have theirs   */
@@ -511,18 +512,27 @@ static int listen_for_connections(int fd, const struct sockaddr_storage *local,
 
 int connections_open(struct ng_listener *l, struct cr_err *e)
 {
-	int rc;
+	int rc = 0;
+	bool held;
 
-	l->tcp = socket(l->local.ss_family,
-			SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (l->cfg.store)
+		l->tcp = store_take_listener(l->cfg.store, "listen-ng-tcp",
+					     &l->local);
+	held = l->tcp >= 0;
+	if (!held)
+		l->tcp = socket(l->local.ss_family,
+				SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (l->tcp < 0 && (errno == EMFILE || errno == ENFILE))
 		return descriptors_fail(e, -errno, "TCP socket");
 	/* analyzer: connections_close() closes it */
 	if (l->tcp < 0)
 		return cr_fail(e, -errno, "TCP socket: %s", strerror(errno));
-	rc = listen_for_connections(l->tcp, &l->local, e);
+	if (!held)
+		rc = listen_for_connections(l->tcp, &l->local, e);
 	if (rc)
 		return rc;
+	if (l->cfg.store && !held)
+		(void)store_put(l->cfg.store, "listen-ng-tcp", &l->tcp, 1);
 	l->acceptable = event_new(l->cfg.base, l->tcp, EV_READ | EV_PERSIST,
 				  on_acceptable, l);
 	l->accept_again = evtimer_new(l->cfg.base, on_accept_again, l);

@@ -20,6 +20,7 @@
 #include "base/descriptors.h"
 #include "ng/listener_impl.h"
 #include "observe/log.h"
+#include "observe/store.h"
 #include "udp/socket.h"
 
 /* --- rates --- */
@@ -390,14 +391,23 @@ static int datagrams_open(struct ng_listener *l, struct cr_err *e)
 	bool ip6 = l->local.ss_family == AF_INET6;
 	socklen_t n = sizeof(l->local);
 	const int on = 1;
+	bool held;
 
 	if (!d)
 		return cr_fail(e, -ENOMEM, "out of memory");
 	l->datagrams = d;
 	d->listener = l;
-	d->fd = udp_socket(&l->local, e);
+	d->fd = -1;
+	if (l->cfg.store)
+		d->fd = store_take_listener(l->cfg.store, "listen-ng-udp",
+					    &l->local);
+	held = d->fd >= 0;
+	if (!held)
+		d->fd = udp_socket(&l->local, e);
 	if (d->fd < 0)
 		return d->fd;
+	if (l->cfg.store && !held)
+		(void)store_put(l->cfg.store, "listen-ng-udp", &d->fd, 1);
 	/* with each datagram, which of our addresses it came to */
 	(void)setsockopt(d->fd, ip6 ? IPPROTO_IPV6 : IPPROTO_IP,
 			 ip6 ? IPV6_RECVPKTINFO : IP_PKTINFO, &on, sizeof(on));

@@ -71,6 +71,9 @@ struct ng_listener_config {
 	 */
 	void (*ask)(void *arg, struct ng_asked *a, const json_t *body);
 	void *arg;
+	/** Holds both sockets, and may have those of a former process; or NULL.
+	 */
+	struct notify *store;
 	const struct ng_limits *limits; /**< NULL: the usual ones */
 };
 

@@ -567,6 +567,7 @@ int ng_service_open(struct ng_service **out,
 	struct ng_listener_config listen = { .base = cfg->base,
 					     .address = cfg->address,
 					     .acl = cfg->acl,
+					     .store = cfg->store,
 					     .ask = answer_ng_request,
 					     .arg = sv };
 	int err;

@@ -41,6 +41,7 @@ struct node_call;
 
 struct ng_service_config {
 	struct event_base *base;
+	struct notify *store;	    /**< as in ng/listener.h */
 	struct service *service;    /**< protocol/service.h; outlives it */
 	const char *address;	    /**< as in ng/listener.h             */
 	const struct networks *acl; /**< the same                 */
@@ -73,6 +74,9 @@ int ng_service_open(struct ng_service **s, const struct ng_service_config *cfg,
  */
 int ng_service_change(struct ng_service *s, const struct ng_service_config *to,
 		      struct cr_err *e);
+/** Go on with dialogs that were kept, whose calls the node has got since it was
+ * opened. */
+void ng_restore_dialogs(struct ng_service *sv);
 /** Its calls end. NULL is fine. */
 void ng_service_close(struct ng_service *s);
 

@@ -210,8 +210,6 @@ int ng_stream_weigh(struct ng_service *sv, const struct ng_stream *s,
 /** @d is as it was answered, and outlives the process so, if anybody keeps
  * calls. */
 void ng_keep_dialog(struct ng_service *sv, const struct ng_dialog *d);
-/** Go on with those that were kept, whose calls the node has. */
-void ng_restore_dialogs(struct ng_service *sv);
 
 /* --- call_report.c --- */
 

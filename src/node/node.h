@@ -117,6 +117,7 @@ struct node_config {
 	/** Where the numbers of calls, streams and endpoints begin: nodes that
 	 * take over from each other have others. */
 	uint32_t first_id;
+	bool arrives; /**< calls come from another process: node/node_move.h */
 	/** @st is over: the last thread has let go of it and it is freed when
 	 * this returns, or it is hung. Once for each stream. */
 	void (*ended)(void *arg, struct node_stream *st);

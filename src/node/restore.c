@@ -24,21 +24,19 @@
  * is another one. */
 #define CRASH_MEMORY (10 * CR_SEC)
 
-enum { END_NAME = 32 };
-
 /* Files of --crash-dir: their ends, and how many there may be. */
 #define SAVED ".payload"
 enum { SAVED_MAX = 100 };
 
-static const char *end_name(char buf[END_NAME], uint32_t call, unsigned i)
+const char *node_call_name(char buf[NODE_HELD_NAME], uint32_t call, unsigned i)
 {
-	(void)snprintf(buf, END_NAME, "call-%" PRIu32 "-%u", call, i);
+	(void)snprintf(buf, NODE_HELD_NAME, "call-%" PRIu32 "-%u", call, i);
 	return buf;
 }
 
-static const char *endpoint_name(char buf[END_NAME], uint32_t endpoint)
+const char *node_endpoint_name(char buf[NODE_HELD_NAME], uint32_t endpoint)
 {
-	(void)snprintf(buf, END_NAME, "end-%" PRIu32, endpoint);
+	(void)snprintf(buf, NODE_HELD_NAME, "end-%" PRIu32, endpoint);
 	return buf;
 }
 
@@ -128,10 +126,10 @@ static int hold_sockets(const struct node_call *c)
 
 	for (unsigned i = 0; i < 2 && !err; i++) {
 		const struct node_endpoint *ep = c->endpoint[i];
-		char name[END_NAME];
+		char name[NODE_HELD_NAME];
 
 		if (ep && !ep->slot)
-			err = hold_ports(ep, end_name(name, c->id, i));
+			err = hold_ports(ep, node_call_name(name, c->id, i));
 	}
 	return err;
 }
@@ -150,32 +148,32 @@ int node_call_keep(struct node_call *c, const char *text, size_t bytes)
 
 int node_endpoint_keep(struct node_endpoint *ep, const char *text, size_t bytes)
 {
-	char former[STATE_TEXT_MAX + 1], name[END_NAME];
+	char former[STATE_TEXT_MAX + 1], name[NODE_HELD_NAME];
 	int err = 0;
 
 	if (!ep->slot)
 		return -ENOENT;
 	if (!state_get_text(ep->slot, former))
-		err = hold_ports(ep, endpoint_name(name, ep->id));
+		err = hold_ports(ep, node_endpoint_name(name, ep->id));
 	return err ? err : state_put_text(ep->slot, text, bytes);
 }
 
 void node_endpoint_forget(const struct node_endpoint *ep)
 {
-	char name[END_NAME];
+	char name[NODE_HELD_NAME];
 
 	if (!ep->slot)
 		return;
 	state_slot_end(ep->slot);
-	store_remove(ep->node->cfg.store, endpoint_name(name, ep->id));
+	store_remove(ep->node->cfg.store, node_endpoint_name(name, ep->id));
 }
 
 static void release_sockets(struct node *n, uint32_t call)
 {
-	char name[END_NAME];
+	char name[NODE_HELD_NAME];
 
 	for (unsigned i = 0; i < 2; i++)
-		store_remove(n->cfg.store, end_name(name, call, i));
+		store_remove(n->cfg.store, node_call_name(name, call, i));
 }
 
 void node_call_forget(const struct node_call *c)
@@ -369,7 +367,7 @@ static uint32_t larger(uint32_t a, uint32_t b)
 
 void node_restored(struct node *n, const struct call_past *past, bool is)
 {
-	char name[END_NAME];
+	char name[NODE_HELD_NAME];
 
 	if (n->restoring && past->how == RESTORE_HELD) {
 		n->last_id = larger(n->last_id, past->last_id);
@@ -381,16 +379,34 @@ void node_restored(struct node *n, const struct call_past *past, bool is)
 		n->last_endpoint = past->last_endpoint;
 	}
 	n->restoring = NULL;
-	if (is)
+	if (is || n->cfg.arrives) /* the other process goes on with it */
 		return;
 	if (past->id)
 		release_sockets(n, past->id);
 	else
-		store_remove(n->cfg.store,
-			     endpoint_name(name, past->stream[0].endpoint));
+		store_remove(
+			n->cfg.store,
+			node_endpoint_name(name, past->stream[0].endpoint));
 	state_slot_end(past->slot);
 	if (!past->taken)
 		state_slot_give(n->cfg.state, past->slot);
+}
+
+/* Its call is complete, or it has none: its ports are read. */
+static void begin_hearing(const struct node_endpoint *ep)
+{
+	struct cr_err e = { "" };
+
+	if (receivers_begin_endpoint(ep->node->receivers, ep->endpoint, &e))
+		log_event(LOG_ERROR, "call-not-heard",
+			  LOG_INT("endpoint", ep->id), LOG_STR("why", e.text));
+}
+
+void node_call_hear(const struct node_call *c)
+{
+	for (unsigned i = 0; i < 2; i++)
+		if (c->endpoint[i])
+			begin_hearing(c->endpoint[i]);
 }
 
 int node_restored_all(struct node *n, struct cr_err *e)
@@ -402,6 +418,8 @@ int node_restored_all(struct node *n, struct cr_err *e)
 		id = ep->id;
 		if (!ep->opened && !ep->call)
 			node_endpoint_disown(ep);
+		else
+			begin_hearing(ep);
 	}
 	return node_keeps(n) ? receivers_listen(n->receivers, n->fd, e) : 0;
 }
@@ -455,12 +473,12 @@ static int take_held_ports(struct node_endpoint *ep, bool rtcp,
 	struct sockaddr_storage at = { .ss_family = AF_UNSPEC };
 	socklen_t len = sizeof(at);
 	struct port_pair ports = { .rtcp = -1 };
-	char name[END_NAME];
+	char name[NODE_HELD_NAME];
 	int fd[2] = { -1, -1 };
 	int had = store_take(
 		n->cfg.store,
-		past->id ? end_name(name, past->id, past->end)
-			 : endpoint_name(name, past->stream[0].endpoint),
+		past->id ? node_call_name(name, past->id, past->end)
+			 : node_endpoint_name(name, past->stream[0].endpoint),
 		fd, 2);
 
 	if (had == (rtcp ? 2 : 1) &&

@@ -101,13 +101,21 @@ struct state_slot *node_foreign_slot(struct node *n, const char *records,
 /** The call started next continues @past, with its crash counted. 0; or -EEXIST
  * with @e: one of its ids is in use; node_restored() follows anyway. */
 int node_restore_as(struct node *n, struct call_past *past, struct cr_err *e);
-/** It does, or (@is false) cannot: its slot is free. */
+/** It does, or (@is false) cannot: its slot is free. Its ports are read from
+ * node_call_hear() on: what has come meanwhile is for its streams. */
 void node_restored(struct node *n, const struct call_past *past, bool is);
+void node_call_hear(const struct node_call *c);
 /** All are restored: listen at the shared port, and close endpoints that are
  * nobody's. -errno with @e: it cannot be listened to. */
 int node_restored_all(struct node *n, struct cr_err *e);
 
 /* --- the node's --- */
+
+enum { NODE_HELD_NAME = 32 };
+/** The names under which the sockets of end @i of @call, and of an endpoint
+ * that was opened by itself, are held. They return @buf. */
+const char *node_call_name(char buf[NODE_HELD_NAME], uint32_t call, unsigned i);
+const char *node_endpoint_name(char buf[NODE_HELD_NAME], uint32_t endpoint);
 
 /** A slot for a call that begins, or goes on; NULL: nobody keeps it. */
 struct state_slot *node_take_slot(struct node *n);

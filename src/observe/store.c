@@ -24,6 +24,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/address.h"
 #include "observe/log.h"
 
 /* SD_LISTEN_FDS_START */
@@ -57,6 +58,7 @@ struct store {
 	unsigned long max;
 	size_t bytes; /* of all names, as they are passed */
 	bool full;    /* it has been logged */
+	bool upgrades;
 	void (*waits)(void *arg);
 	void *arg;
 };
@@ -116,13 +118,11 @@ static void free_held(struct store *s, struct held *h)
 
 /* --- to the manager --- */
 
-/* @fd -1: the name is removed. A descriptor is not watched by the manager: an
- * error at a socket is no reason to close it. */
-static int send_name(const struct notify *n, const char *name, unsigned i,
-		     unsigned of, int fd)
+/* Lines, with a descriptor, or (-1) without. */
+static int send_lines(const struct notify *n, const char *text, int fd)
 {
-	char text[STORE_NAME_MAX + 64];
-	struct iovec iov = { .iov_base = text };
+	struct iovec iov = { .iov_base = (void *)text,
+			     .iov_len = strlen(text) };
 	struct msghdr m = { .msg_name = (void *)&n->to,
 			    .msg_namelen = n->len,
 			    .msg_iov = &iov,
@@ -133,17 +133,26 @@ static int send_name(const struct notify *n, const char *name, unsigned i,
 	} rights = { .head = { .cmsg_len = CMSG_LEN(sizeof(int)),
 			       .cmsg_level = SOL_SOCKET,
 			       .cmsg_type = SCM_RIGHTS } };
-	int len = snprintf(text, sizeof(text), "%s\nFDNAME=%s+%u.%u",
-			   fd < 0 ? "FDSTOREREMOVE=1" : "FDSTORE=1\nFDPOLL=0",
-			   name, i, of);
 
-	iov.iov_len = (size_t)len;
 	if (fd >= 0) {
 		memcpy(CMSG_DATA(&rights.head), &fd, sizeof(fd));
 		m.msg_control = &rights;
 		m.msg_controllen = sizeof(rights);
 	}
 	return sendmsg(n->fd, &m, MSG_NOSIGNAL) < 0 ? -errno : 0;
+}
+
+/* @fd -1: the name is removed. A descriptor is not watched by the manager: an
+ * error at a socket is no reason to close it. */
+static int send_name(const struct notify *n, const char *name, unsigned i,
+		     unsigned of, int fd)
+{
+	char text[STORE_NAME_MAX + 64];
+
+	(void)snprintf(text, sizeof(text), "%s\nFDNAME=%s+%u.%u",
+		       fd < 0 ? "FDSTOREREMOVE=1" : "FDSTORE=1\nFDPOLL=0", name,
+		       i, of);
+	return send_lines(n, text, fd);
 }
 
 /* 0: the manager has heard all of it. */
@@ -308,6 +317,62 @@ int store_take(struct notify *n, const char *name, int *fd, unsigned nfd)
 	return (int)h->nfd;
 }
 
+int store_take_listener(struct notify *n, const char *name,
+			const struct sockaddr_storage *at)
+{
+	struct sockaddr_storage is = { .ss_family = AF_UNSPEC }, want = *at;
+	socklen_t len = sizeof(is);
+	int fd;
+
+	if (store_take(n, name, &fd, 1) != 1)
+		return -1;
+	(void)getsockname(fd, (struct sockaddr *)&is, &len);
+	if (want.ss_family == AF_UNIX) {
+		if (!memcmp(&is, &want, sizeof(struct sockaddr_un)))
+			return fd;
+	} else {
+		if (!address_port(&want))
+			address_set_port(&want, address_port(&is));
+		if (address_equal(&is, &want))
+			return fd;
+	}
+	(void)close(fd);
+	return -1;
+}
+
+int store_offer(const struct notify *n, const char *name, int fd,
+		const char *more)
+{
+	char text[4096 + STORE_NAME_MAX + 64];
+
+	if (!n->store || !n->store->upgrades)
+		return -ENOTSUP;
+	if (snprintf(text, sizeof(text),
+		     "FDSTORE=1\nFDPOLL=0\nFDNAME=%s+0.1\n%s", name,
+		     more) >= (int)sizeof(text))
+		return -ENAMETOOLONG;
+	return send_lines(n, text, fd);
+}
+
+void store_pass(struct notify *n, const char *name, const int *fd, unsigned nfd)
+{
+	struct store *s = n->store;
+	bool had = !s || !name_is_good(name) || find_held(s, name);
+	struct held *h = had ? NULL : have_held(s, name);
+
+	for (unsigned i = 0; i < nfd; i++)
+		if (!h) {
+			(void)close(fd[i]);
+		} else {
+			h->passed |= UINT64_C(1) << i;
+			h->fd[i] = fd[i];
+		}
+	if (!h)
+		return;
+	set_number_held(s, h, nfd);
+	h->sent = nfd;
+}
+
 void store_each(struct notify *n, void (*each)(void *arg, const char *name),
 		void *arg)
 {
@@ -404,6 +469,7 @@ int store_open(struct notify *n)
 	n->store = max ? calloc(1, sizeof(*n->store)) : NULL;
 	if (n->store) {
 		n->store->max = max;
+		n->store->upgrades = getenv("CODEC_RUNNER_UPGRADE") != NULL;
 		RB_INIT(&n->store->names);
 		TAILQ_INIT(&n->store->waiting);
 	}
@@ -412,6 +478,7 @@ int store_open(struct notify *n)
 	(void)unsetenv("LISTEN_FDS");
 	(void)unsetenv("LISTEN_FDNAMES");
 	(void)unsetenv("FDSTORE");
+	(void)unsetenv("CODEC_RUNNER_UPGRADE");
 	return max && !n->store ? -ENOMEM : 0;
 }
 

@@ -67,6 +67,30 @@ void store_remove(struct notify *n, const char *name);
  */
 int store_take(struct notify *n, const char *name, int *fd, unsigned nfd);
 
+/**
+ * The same of one socket that listens at @at (port 0: any; or the path of a
+ * Unix socket): -1: there is none.
+ */
+int store_take_listener(struct notify *n, const char *name,
+			const struct sockaddr_storage *at);
+
+/**
+ * Have the manager pass @fd, as @name, to one new process, of which the lines
+ * @more say more. Nothing of it waits. 0; -ENOTSUP: the manager is not
+ * codec-runner --supervise, which has CODEC_RUNNER_UPGRADE in the environment;
+ * -ENAMETOOLONG; or -errno.
+ */
+int store_offer(const struct notify *n, const char *name, int fd,
+		const char *more);
+
+/**
+ * Another process has put @fd[@nfd], which are the store's from now on, under
+ * @name since this one was started: as if they had been passed then. Names that
+ * were are left as they are.
+ */
+void store_pass(struct notify *n, const char *name, const int *fd,
+		unsigned nfd);
+
 /** Call @each with every name that was passed at the start and not taken. */
 void store_each(struct notify *n, void (*each)(void *arg, const char *name),
 		void *arg);

@@ -414,6 +414,7 @@ static int restore_call(struct service *sv, const struct kept_text *t,
 	node_restored(n, past, !err);
 	if (err)
 		return err;
+	node_call_hear(c);
 	for (unsigned i = 0; i < node_call_streams(c); i++)
 		change_again(
 			node_call_stream(c, i),
@@ -570,15 +571,14 @@ unsigned take_calls(struct service *sv, const struct replica *got,
 	return taken;
 }
 
-static void restore_text(struct restoring *r, const struct kept_text *t,
-			 bool call)
+static int restore_text(struct restoring *r, const struct kept_text *t,
+			bool call, struct cr_err *e)
 {
 	struct call_past past = { .slot = t->slot };
-	struct cr_err e = { "" };
 	struct node_endpoint *ep;
 	struct node_call *c;
-	int err = call ? restore_call(r->sv, t, &past, &c, &e)
-		       : restore_endpoint(r->sv, t, &past, &ep, &e);
+	int err = call ? restore_call(r->sv, t, &past, &c, e)
+		       : restore_endpoint(r->sv, t, &past, &ep, e);
 
 	r->restored += call && !err;
 	r->dropped += call && err;
@@ -587,7 +587,29 @@ static void restore_text(struct restoring *r, const struct kept_text *t,
 			LOG_WARN,
 			call ? "call-not-restored" : "endpoint-not-restored",
 			LOG_INT("id", call ? past.id : past.stream[0].endpoint),
-			LOG_STR("why", e.text));
+			LOG_STR("why", e->text));
+	return err;
+}
+
+static bool is_call(const struct kept_text *t)
+{
+	return !json_object_get(t->o, "end");
+}
+
+int restore_slot(struct service *sv, unsigned i, struct cr_err *e)
+{
+	struct restoring r = { .sv = sv, .node = sv->node };
+	char text[STATE_TEXT_MAX + 1];
+	struct kept_text t;
+	unsigned at = i;
+	int err;
+
+	if (!node_restore_next(sv->node, &at, &t.slot, text) || at != i + 1)
+		return cr_fail(e, -ENOENT, "slot %u has no call", i);
+	t.o = json_loads(text, 0, NULL);
+	err = restore_text(&r, &t, is_call(&t), e);
+	json_decref(t.o);
+	return err;
 }
 
 int restore_calls(struct service *sv, struct cr_err *e)
@@ -599,8 +621,9 @@ int restore_calls(struct service *sv, struct cr_err *e)
 	/* calls may have endpoints that were opened before */
 	for (unsigned call = 0; call < 2; call++)
 		for (unsigned i = 0; i < r.n; i++)
-			if (call != !!json_object_get(r.text[i].o, "end"))
-				restore_text(&r, &r.text[i], call);
+			if (call == is_call(&r.text[i]))
+				(void)restore_text(&r, &r.text[i], call,
+						   &(struct cr_err){ "" });
 	node_notify(sv->node);
 	while (r.n)
 		json_decref(r.text[--r.n].o);

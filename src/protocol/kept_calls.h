@@ -46,6 +46,9 @@ int take_call(struct service *sv, const struct replica_call *call, cr_ns shift,
 unsigned take_calls(struct service *sv, const struct replica *got,
 		    unsigned *dropped);
 
+/** Go on with what is in slot @i of the node's state: a call, or an endpoint
+ * that was opened by itself. 0, or -errno with @e. */
+int restore_slot(struct service *sv, unsigned i, struct cr_err *e);
 /** Go on with all calls and endpoints that were kept. Those of a session wait
  * for its client, as if the connection was lost now. -errno with @e: the node
  * cannot be used. */

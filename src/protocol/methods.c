@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/utf8.h"
 #include "codecs/kernels/kernels.h"
@@ -560,6 +561,62 @@ void takeover_drop(struct service *sv)
 	(void)cr_fail(&e.why, 0, "draining: this node ends");
 	rpc_later_reply(sv->takeover, NULL, &e);
 	sv->takeover = NULL;
+}
+
+/* Of an address "unix:pid=7,uid=1000". */
+static bool is_own_user(const struct rpc_peer *peer)
+{
+	const char *uid = strcmp(peer->transport, "unix") != 0
+				  ? NULL
+				  : strstr(peer->address, "uid=");
+	unsigned long id = uid ? strtoul(uid + 4, NULL, 10) : 1;
+
+	return uid && (!id || id == geteuid());
+}
+
+json_t *method_upgrade(void *arg, struct rpc_peer *peer, const json_t *params,
+		       struct rpc_error *err)
+{
+	struct rpc_error e = { .code = RPC_CONFLICT };
+	struct service *sv = arg;
+	struct upgrade_request ask;
+	void *asker;
+	int ret;
+
+	if (!request_read(upgrade_fields, &ask, params, err))
+		return NULL;
+	if (!is_own_user(peer)) {
+		(void)cr_fail(&err->why, 0,
+			      "upgrade: only by the Unix socket, of root or "
+			      "the node's own user");
+		return request_refuse(err, RPC_DENIED);
+	}
+	asker = rpc_later(peer, err);
+	if (!asker)
+		return NULL;
+	ret = sv->cfg.upgrade
+		      ? sv->cfg.upgrade(sv->cfg.arg, ask.program, asker, &e.why)
+		      : cr_fail(&e.why, -ENOTSUP, "nobody upgrades it");
+	if (ret == -ENOTSUP)
+		e.code = RPC_UNSUPPORTED;
+	if (ret)
+		rpc_later_reply(asker, NULL, &e);
+	return NULL;
+}
+
+void service_upgraded(struct service *s, void *asker, int err,
+		      const struct cr_err *why, unsigned calls)
+{
+	const struct upgrade_result result = { calls };
+	struct rpc_error e = { .code = err ? RPC_CONFLICT : 0, .why = *why };
+
+	if (!err)
+		deferred_drop(s, NULL, RPC_CONFLICT,
+			      "another process has the node now: ask again");
+	rpc_later_begin();
+	rpc_later_reply(
+		asker, err ? NULL : field_write(upgrade_result_fields, &result),
+		&e);
 }
 
 json_t *method_drain(void *arg, struct rpc_peer *peer, const json_t *params,

@@ -467,6 +467,7 @@ static int open_server(struct service *sv, struct cr_err *e)
 		.listen = cfg->listen,
 		.kind = cfg->transport,
 		.peer_timeout = cfg->peer_timeout,
+		.store = cfg->node.store,
 		.methods = service_methods,
 		.arg = sv,
 		.peer_up = peer_up,
@@ -510,7 +511,7 @@ int service_open(struct service **out, const struct service_config *cfg,
 	LIST_INIT(&sv->sessions);
 	LIST_INIT(&sv->deferred);
 	err = node_open(&sv->node, &sv->cfg.node, warn, e);
-	if (!err)
+	if (!err && !cfg->node.arrives)
 		err = restore_calls(sv, e);
 	if (!err)
 		err = open_server(sv, e);

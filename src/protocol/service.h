@@ -72,6 +72,11 @@ struct service_config {
 	/** As node_config.deaf(): service_drain() should follow. May be NULL.
 	 */
 	void (*deaf)(void *arg);
+	/** Begin an upgrade to @program (NULL: the same path). 0: then
+	 * service_upgraded() answers @asker, once; or -errno with @e. NULL:
+	 * unsupported. */
+	int (*upgrade)(void *arg, const char *program, void *asker,
+		       struct cr_err *e);
 	void *arg;
 };
 
@@ -93,6 +98,11 @@ int service_change(struct service *s, const struct service_config *to,
 void service_drain(struct service *s, cr_ns limit, bool final);
 /** Take new calls again, if it drains. 0; or -EBUSY with @e: it ends. */
 int service_drain_cancel(struct service *s, struct cr_err *e);
+
+/** The end of an upgrade: with @err 0 another process has all @calls, and this
+ * one is to end at once; else it goes on, for the reason @why. */
+void service_upgraded(struct service *s, void *asker, int err,
+		      const struct cr_err *why, unsigned calls);
 
 bool service_draining(const struct service *s);
 

@@ -469,6 +469,7 @@ int rpc_server_listen(struct rpc_server *s, enum transport_kind kind,
 					     .local = *at,
 					     .peer_timeout =
 						     s->cfg.peer_timeout,
+					     .store = s->cfg.store,
 					     .arg = l,
 					     .event = on_server_event };
 	int rc;

@@ -145,8 +145,9 @@ struct rpc_server_config {
 			 const json_t *result, const struct rpc_error *err);
 	/** Would @peer miss nothing if it were let go? NULL: it would. */
 	bool (*peer_idle)(void *arg, const struct rpc_peer *peer);
-	cr_ns peer_timeout; /**< as in transport_config; 0: its default */
-	size_t message_max; /**< longest request, bytes; 0: 64 KiB */
+	cr_ns peer_timeout;   /**< as in transport_config; 0: its default */
+	struct notify *store; /**< the same; or NULL */
+	size_t message_max;   /**< longest request, bytes; 0: 64 KiB */
 	/** Most peers at a time, over all transports; 0: RPC_PEERS_USUAL. For
 	 * the next one an idle peer makes room that has said nothing for
 	 * @silence (0: 5 s); else it gets an error and is disconnected. */

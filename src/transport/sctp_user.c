@@ -23,6 +23,7 @@
 #include "base/address.h"
 #include "base/clock.h"
 #include "base/memory.h"
+#include "observe/store.h"
 #include "transport/sctp_user_peers.h"
 
 /** One association that came up; holds its peer. */
@@ -356,29 +357,41 @@ static void user_on_tick(evutil_socket_t fd, short what, void *arg)
 	user_deliver(u);
 }
 
+/* The name of a server's socket in the store. */
+#define HELD "listen-sctp"
+
 static int open_udp(struct user *u, const struct address *local,
 		    struct cr_err *e)
 {
 	const int buffer = (int)TRANSPORT_MESSAGE_MAX;
+	struct notify *store = u->t.cfg.store;
 	char name[80];
+	bool held;
 	int rc;
 
 	peer_address_text(local, name, sizeof(name));
-	u->fd = socket(local->sa.ss_family,
-		       SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (store)
+		u->fd = store_take_listener(store, HELD, &local->sa);
+	held = u->fd >= 0;
+	if (!held)
+		u->fd = socket(local->sa.ss_family,
+			       SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (u->fd < 0)
 		return cr_fail(e, -errno, "UDP socket: %s", strerror(errno));
 	/* The kernel caps these; SCTP retransmits what does not fit. */
 	(void)setsockopt(u->fd, SOL_SOCKET, SO_RCVBUF, &buffer, sizeof(buffer));
 	(void)setsockopt(u->fd, SOL_SOCKET, SO_SNDBUF, &buffer, sizeof(buffer));
 	u->local.len = sizeof(u->local.sa);
-	if (bind(u->fd, (const struct sockaddr *)&local->sa, local->len) ||
+	if ((!held &&
+	     bind(u->fd, (const struct sockaddr *)&local->sa, local->len)) ||
 	    getsockname(u->fd, (struct sockaddr *)&u->local.sa,
 			&u->local.len)) {
 		rc = -errno;
 		return cr_fail(e, rc, "bind UDP %s for SCTP: %s", name,
 			       strerror(errno));
 	}
+	if (store && !held)
+		(void)store_put(store, HELD, &u->fd, 1);
 	u->readable = event_new(u->t.cfg.base, u->fd, EV_READ | EV_PERSIST,
 				user_on_readable, u);
 	if (!u->readable || event_add(u->readable, NULL))

@@ -92,6 +92,7 @@ struct transport_event {
 
 typedef void transport_event_fn(void *arg, const struct transport_event *ev);
 
+struct notify;
 struct transport;
 
 struct transport_config {
@@ -106,6 +107,10 @@ struct transport_config {
 	 * not count. A Unix socket needs none: the system shows at once when
 	 * a peer has gone, and one that is stopped has not. */
 	cr_ns peer_timeout;
+	/** Holds its listening socket, and may have that of a former process;
+	 * NULL: nobody does. The kernel's SCTP has peers at that, and is not
+	 * held. */
+	struct notify *store;
 	void *arg;
 	transport_event_fn *event;
 };

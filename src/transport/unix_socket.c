@@ -28,6 +28,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "observe/store.h"
 #include "transport/msgqueue.h"
 #include "transport/ops.h"
 
@@ -620,17 +621,42 @@ static int stream(int flags, struct cr_err *e)
 		       : cr_fail(e, -errno, "Unix socket: %s", strerror(errno));
 }
 
+/* The name of the listening socket in the store. */
+#define HELD "listen-unix"
+
+/* That of a former process, if its file is still there. */
+static bool take_held(struct unix_socket *u)
+{
+	struct sockaddr_storage at = { .ss_family = AF_UNSPEC };
+	const char *path = u->t.cfg.local.path;
+	struct stat st;
+
+	if (!u->t.cfg.store ||
+	    unix_address((struct sockaddr_un *)&at, path, NULL) ||
+	    lstat(path, &st) || !S_ISSOCK(st.st_mode))
+		return false;
+	u->fd = store_take_listener(u->t.cfg.store, HELD, &at);
+	if (u->fd < 0)
+		return false;
+	u->file = (struct unix_file){ st.st_dev, st.st_ino };
+	return true;
+}
+
 static int unix_listen(struct transport *t, struct cr_err *e)
 {
 	struct unix_socket *u = (struct unix_socket *)t;
 	int rc;
 
-	u->fd = stream(SOCK_NONBLOCK, e);
-	if (u->fd < 0)
-		return u->fd;
-	rc = unix_file_listen(u->fd, u->t.cfg.local.path, &u->file, e);
-	if (rc)
-		return rc;
+	if (!take_held(u)) {
+		u->fd = stream(SOCK_NONBLOCK, e);
+		if (u->fd < 0)
+			return u->fd;
+		rc = unix_file_listen(u->fd, u->t.cfg.local.path, &u->file, e);
+		if (rc)
+			return rc;
+		if (u->t.cfg.store)
+			(void)store_put(u->t.cfg.store, HELD, &u->fd, 1);
+	}
 	u->acceptable = event_new(u->t.cfg.base, u->fd, EV_READ | EV_PERSIST,
 				  unix_on_acceptable, u);
 	u->again = evtimer_new(u->t.cfg.base, unix_on_accept_again, u);

@@ -277,6 +277,12 @@ void sockets_del(struct sockets *s, uint64_t key)
 	s->free = index + 1;
 }
 
+void sockets_pause(struct sockets *s, uint64_t key)
+{
+	atomic_store_explicit(&socket_place_at(s, (uint32_t)key)->fd, -1,
+			      memory_order_relaxed);
+}
+
 bool sockets_find(const struct sockets *s, uint64_t key,
 		  struct sockets_entry *entry)
 {
@@ -328,6 +334,7 @@ void inlet_fini(struct inlet *in)
 bool inlet_read_batch(struct inlet *in, uint64_t key)
 {
 	in->reading = sockets_find(&in->sockets, key, &in->socket) &&
+		      in->socket.fd >= 0 &&
 		      intake_receive(in->in, in->socket.fd);
 	return in->reading;
 }
@@ -427,9 +434,22 @@ static void del_epoll(struct inlet *in, uint64_t key)
 
 	if (!sockets_find(&in->sockets, key, &entry))
 		return;
+	if (entry.fd >= 0)
+		(void)epoll_ctl(inlet_epoll_of(in)->epoll, EPOLL_CTL_DEL,
+				entry.fd, NULL);
+	sockets_del(&in->sockets, key);
+}
+
+static void pause_epoll(struct inlet *in, uint64_t key)
+{
+	struct sockets_entry entry;
+
+	if (!sockets_find(&in->sockets, key, &entry))
+		return;
 	(void)epoll_ctl(inlet_epoll_of(in)->epoll, EPOLL_CTL_DEL, entry.fd,
 			NULL);
-	sockets_del(&in->sockets, key);
+	sockets_pause(&in->sockets, key);
+	atomic_fetch_add_explicit(&in->paused, 1, memory_order_release);
 }
 
 static int look_for_events(struct inlet_epoll *i, int timeout)
@@ -503,6 +523,7 @@ static const struct inlet_ops inlet_epoll_ops = {
 	.close = close_epoll,
 	.add = add_epoll,
 	.del = del_epoll,
+	.pause = pause_epoll,
 	.wait = wait_epoll,
 	.next = next_of_epoll,
 };
@@ -630,6 +651,16 @@ int inlet_add(struct inlet *in, int fd, uint64_t tag,
 void inlet_del(struct inlet *in, uint64_t key)
 {
 	in->ops->del(in, key);
+}
+
+void inlet_pause(struct inlet *in, uint64_t key)
+{
+	in->ops->pause(in, key);
+}
+
+unsigned inlet_paused(const struct inlet *in)
+{
+	return atomic_load_explicit(&in->paused, memory_order_acquire);
 }
 
 int inlet_wait(struct inlet *in, cr_ns timeout)

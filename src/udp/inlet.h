@@ -155,6 +155,16 @@ int inlet_add(struct inlet *in, int fd, uint64_t tag,
  * sections from before the first inlet_next()). */
 void inlet_del(struct inlet *in, uint64_t key);
 
+/** Receive no more from the socket @key, but lose nothing: what was received is
+ * handed out with its tag, what was not stays in the socket, for another
+ * process perhaps. When inlet_paused() has counted it, all of that was handed
+ * out by the end of the turn (an RCU grace period, as above). inlet_del() comes
+ * next. */
+void inlet_pause(struct inlet *in, uint64_t key);
+
+/** How many sockets have been paused, and are read no more. Any thread. */
+unsigned inlet_paused(const struct inlet *in);
+
 /**
  * Wait until there may be packets, but not longer than @timeout (CR_NEVER). 1;
  * 0: time is over, or inlet_wake() came; or -errno: nothing can be received any
@@ -233,6 +243,8 @@ int sockets_add(struct sockets *s, const struct sockets_entry *entry,
 		uint64_t *key);
 /** @key was added and not removed. */
 void sockets_del(struct sockets *s, uint64_t key);
+/** Its descriptor is -1 from now on; its tag stays. */
+void sockets_pause(struct sockets *s, uint64_t key);
 /** False: it was removed. */
 bool sockets_find(const struct sockets *s, uint64_t key,
 		  struct sockets_entry *entry);

@@ -18,6 +18,7 @@ struct inlet_ops {
 	int (*add)(struct inlet *in, int fd, uint64_t tag,
 		   enum inlet_traffic traffic, uint64_t *key, struct cr_err *e);
 	void (*del)(struct inlet *in, uint64_t key);
+	void (*pause)(struct inlet *in, uint64_t key);
 	int (*wait)(struct inlet *in, cr_ns timeout);
 	bool (*next)(struct inlet *in, struct inlet_packet *p);
 	uint64_t (*ahead)(struct inlet *in, unsigned n); /**< NULL: 0 */
@@ -27,7 +28,8 @@ struct inlet_ops {
 /** The first member of each way's own struct. */
 struct inlet {
 	const struct inlet_ops *ops;
-	int wake; /* an eventfd */
+	int wake;	    /* an eventfd */
+	atomic_uint paused; /* release, pairs with inlet_paused() */
 	struct sockets sockets;
 	/* the thread that adds and removes */
 	unsigned gathers; /* depth: inlet_gather() less inlet_notify() */

@@ -60,7 +60,7 @@ struct receive_ring {
 	pthread_mutex_t lock;
 	uint64_t *order;
 	unsigned first, count, room;
-	unsigned live;	     /* sockets; there is room to remove each */
+	unsigned live;	     /* sockets; there is room to end each */
 	atomic_bool ordered; /* there are orders; written under the lock */
 
 	/* the receiving thread */
@@ -113,13 +113,13 @@ static inline bool receive_ring_full(const struct receive_ring *r)
 
 /* --- orders --- */
 
-/* Room for one order more, and to remove all that are there then. */
+/* Room for one order more, and to pause and remove all that are there then. */
 static int reserve_orders(struct receive_ring *r)
 {
 	unsigned room = r->room ? r->room : 64;
 	uint64_t *order;
 
-	while (room < r->count + r->live + 2)
+	while (room < r->count + 2 * r->live + 3)
 		room *= 2;
 	if (room == r->room)
 		return 0;
@@ -202,6 +202,12 @@ static struct io_uring_sqe *next_sqe(struct receive_ring *r)
 	return s ? s : &r->unwanted;
 }
 
+/* The socket of a request that has ended, or was not made, is paused. */
+static void count_paused(struct receive_ring *r)
+{
+	atomic_fetch_add_explicit(&r->inlet->paused, 1, memory_order_release);
+}
+
 /* The lock is held until the request is submitted. */
 static void prepare_request(struct receive_ring *r, uint64_t key)
 {
@@ -214,6 +220,9 @@ static void prepare_request(struct receive_ring *r, uint64_t key)
 		s->flags |= IOSQE_CQE_SKIP_SUCCESS;
 	} else if (!receive_ring_find(r, key, &entry)) {
 		return; /* it was removed */
+	} else if (entry.fd < 0) {
+		count_paused(r);
+		return;
 	} else if (key & RECEIVE_POLL) {
 		s = next_sqe(r);
 		io_uring_prep_poll_multishot(s, entry.fd, POLLIN);
@@ -301,8 +310,10 @@ static void end_request(struct receive_ring *r, uint64_t key, int res)
 	if (key & KEY_CANCEL || res == -EBADF || res == -ENOTSOCK ||
 	    !receive_ring_find(r, key, &entry))
 		return;
-	if (res == -ENOBUFS && key == r->run_key &&
-	    r->run > r->sizes.buffers / GREEDY_PART)
+	if (entry.fd < 0)
+		count_paused(r);
+	else if (res == -ENOBUFS && key == r->run_key &&
+		 r->run > r->sizes.buffers / GREEDY_PART)
 		r->greedy[r->ngreedy++] = key;
 	else
 		r->again[r->nagain++] = key;
@@ -687,6 +698,21 @@ static void del_uring(struct inlet *in, uint64_t key)
 		inlet_wake_too(in);
 }
 
+/* Its request, wherever it is, ends once: it is cancelled, or not made again.
+ */
+static void pause_uring(struct inlet *in, uint64_t key)
+{
+	struct receive_ring *r = &inlet_uring_of(in)->ring;
+	bool first;
+
+	pthread_mutex_lock(&r->lock);
+	sockets_pause(&in->sockets, key & ~RECEIVE_POLL);
+	first = push_order(r, key | KEY_CANCEL);
+	pthread_mutex_unlock(&r->lock);
+	if (first)
+		inlet_wake_too(in);
+}
+
 static void close_uring(struct inlet *in)
 {
 	struct inlet_uring *u = inlet_uring_of(in);
@@ -757,6 +783,7 @@ const struct inlet_ops inlet_uring_ops = {
 	.close = close_uring,
 	.add = add_uring,
 	.del = del_uring,
+	.pause = pause_uring,
 	.wait = wait_uring,
 	.next = next_of_uring,
 	.ahead = tag_ahead,

@@ -139,6 +139,12 @@ static const struct command_row rows[] = {
 	{ .method = "convert.list",
 	  .columns = "conversion state in out from to frames progress age "
 		     "running why" },
+	{ .method = "upgrade",
+	  .takes = "program",
+	  .help = "Start PROGRAM, or what is now at the path of the program "
+		  "that runs, and have it take over all calls and addresses "
+		  "while they go on. If it cannot, the old process goes on, "
+		  "and codec-ctl says why." },
 	{ .method = "drain",
 	  .takes = "limit",
 	  .help = "Accept no new calls, and exit when the last one has ended; "

@@ -26,16 +26,19 @@
 #include <event2/event.h>
 #include <event2/thread.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <urcu.h>
 
 #include "app/runner/options.h"
 #include "app/runner/capacity_plan.h"
 #include "app/runner/supervise.h"
+#include "app/runner/upgrade.h"
 #include "base/address.h"
 #include "base/clock.h"
 #include "base/topology.h"
@@ -86,6 +89,13 @@ struct daemon {
 	cr_ns store_each; /* until what waits for the store is sent again */
 	cr_ns tick_each, status_at; /* between ticks; of the last STATUS= */
 	bool stopping;
+
+	/* an upgrade to another process, or from one */
+	int hand_over; /* -1: this one has not been started by one */
+	struct upgrade *upgrade;
+	void *asker;		/* NULL: SIGHUP */
+	char program[PATH_MAX]; /* as it was at the start */
+	struct stat file;	/* what was there */
 };
 
 /* Give up the rights that @o says. 0; or -errno with @e: what has to be
@@ -270,17 +280,22 @@ static int open_manager(struct daemon *d, struct cr_err *e)
 	return d->store ? 0 : -ENOMEM;
 }
 
-/* The state of calls: that of a process that has died, or a new one. Without
- * it, calls end with this process. */
-static void open_state_memory(struct daemon *d)
+/* The state of calls: that of a process that has died or gives them, or a new
+ * one. Without it, calls end with this process. 0; or -EINVAL with @e: a
+ * process gives calls, and its state is of another kind. */
+static int open_state_memory(struct daemon *d, struct cr_err *why)
 {
 	struct cr_err e = { "" };
 	int fd;
 
 	if (!store_on(&d->notify) && !d->opt.replicate)
-		return;
+		return 0;
+	if (store_take(&d->notify, UPGRADE_NAME, &fd, 1) == 1)
+		d->hand_over = fd;
 	if (store_take(&d->notify, "state", &fd, 1) == 1) {
 		d->state = state_memory_adopt(fd, &e);
+		if (!d->state && d->hand_over >= 0)
+			return cr_fail(why, -EINVAL, "%s", e.text);
 		if (!d->state)
 			log_event(LOG_WARN, "state-not-taken",
 				  LOG_STR("why", e.text));
@@ -293,11 +308,13 @@ static void open_state_memory(struct daemon *d)
 				  LOG_STR("why", e.text));
 			state_memory_free(d->state);
 			d->state = NULL;
-			return;
+			return 0;
 		}
 	}
 	d->opt.service.node.state = d->state;
 	d->opt.service.node.store = &d->notify;
+	d->opt.service.node.arrives = d->hand_over >= 0;
+	return 0;
 }
 
 /* Ids begin somewhere else in each process: a node that comes back has none
@@ -557,10 +574,105 @@ static void on_again(evutil_socket_t fd, short what, void *arg)
 	reopen_log(arg, false);
 }
 
-/* Somebody has moved the files away, or changed the configuration. */
+/* --- upgrades --- */
+
+/* Which file this process runs. */
+static void remember_program(struct daemon *d)
+{
+	static const char self[] = "/proc/self/exe";
+	ssize_t len = readlink(self, d->program, sizeof(d->program) - 1);
+
+	if (len < 0 || stat(self, &d->file))
+		d->program[0] = '\0';
+}
+
+/* Is another file at its path by now? */
+static bool is_replaced(const struct daemon *d)
+{
+	struct stat now;
+
+	return *d->program && !stat(d->program, &now) &&
+	       (now.st_ino != d->file.st_ino || now.st_dev != d->file.st_dev);
+}
+
+static int refuse_upgrade(void *arg, struct cr_err *e)
+{
+	const struct daemon *d = arg;
+
+	if (service_draining(d->service))
+		return cr_fail(e, -EBUSY,
+			       "this node drains: its calls end with it");
+	if (pending(arg))
+		return cr_fail(e, -EBUSY,
+			       "calls ring, and cannot move: try again");
+	if (d->replicate)
+		return cr_fail(e, -EBUSY,
+			       "a node with --replicate cannot be upgraded "
+			       "while it runs: take it over by its standby");
+	return 0;
+}
+
+/* All that this process has is another one's: it ends and leaves it alone. */
+_Noreturn static void leave_to_other(struct daemon *d)
+{
+	lines_close(d->records, LINES_CLOSE_LIMIT);
+	(void)node_trace_stop(service_node(d->service), NULL);
+	log_event(LOG_INFO, "exit", LOG_INT("code", d->exit_code));
+	(void)log_flush(CR_SEC);
+	(void)fflush(NULL);
+	_exit(d->exit_code);
+}
+
+static void on_upgraded(void *arg, int err, const struct cr_err *why,
+			unsigned calls)
+{
+	struct daemon *d = arg;
+
+	d->upgrade = NULL;
+	if (d->asker)
+		service_upgraded(d->service, d->asker, err, why, calls);
+	d->asker = NULL;
+	if (!err)
+		leave_to_other(d);
+	(void)notify_ready(d); /* SIGHUP waits for it */
+}
+
+static int start_upgrade(struct daemon *d, const char *program,
+			 struct cr_err *e)
+{
+	const struct upgrade_config cfg = { .base = d->base,
+					    .manager = &d->notify,
+					    .node = service_node(d->service),
+					    .refuse = refuse_upgrade,
+					    .done = on_upgraded,
+					    .arg = d };
+
+	if (d->upgrade)
+		return cr_fail(e, -EBUSY, "an upgrade is under way");
+	if (!d->state)
+		return cr_fail(e, -ENOTSUP,
+			       "nobody holds the calls: start codec-runner "
+			       "with --supervise");
+	return upgrade_start(&d->upgrade, &cfg, program, e);
+}
+
+static int on_upgrade(void *arg, const char *program, void *asker,
+		      struct cr_err *e)
+{
+	struct daemon *d = arg;
+	int err = start_upgrade(d, program ? program : d->program, e);
+
+	if (!err)
+		d->asker = asker;
+	return err;
+}
+
+/* Somebody has moved the files away, or changed the configuration, or the
+ * program, which reads the configuration anew. */
 static void on_hangup(evutil_socket_t sig, short what, void *arg)
 {
 	struct daemon *d = arg;
+	struct cr_err e = { "" };
 
 	(void)sig, (void)what;
 	/* notify-reload wants to know which reload it is: one that began later
@@ -572,6 +684,11 @@ static void on_hangup(evutil_socket_t sig, short what, void *arg)
 	if (d->records)
 		lines_reopen(d->records);
 	reopen_log(d, true);
+	if (d->serving && is_replaced(d) && store_on(&d->notify)) {
+		if (!start_upgrade(d, d->program, &e))
+			return; /* on_upgraded() */
+		log_event(LOG_ERROR, "upgrade-failed", LOG_STR("why", e.text));
+	}
 	if (d->serving)
 		reread_config(d);
 	(void)notify_ready(d);
@@ -695,6 +812,7 @@ static void keep_from_control(struct daemon *d)
 static int open_http(struct daemon *d, struct cr_err *e)
 {
 	const struct http_config cfg = { .base = d->base,
+					 .store = d->opt.service.node.store,
 					 .service = d->service,
 					 .ng = d->ng,
 					 .address = d->opt.http,
@@ -711,10 +829,20 @@ static int open_ng(struct daemon *d, struct cr_err *e)
 	int err = 0;
 
 	cfg.base = d->base;
+	cfg.store = d->opt.service.node.store;
 	cfg.service = d->service;
 	if (cfg.address)
 		err = ng_service_open(&d->ng, &cfg, &why);
 	return err ? cr_fail(e, err, "--ng %s: %s", cfg.address, why.text) : 0;
+}
+
+/* Descriptors of calls that could not be restored. */
+static void close_rest(struct daemon *d)
+{
+	unsigned closed = store_close_rest(&d->notify);
+
+	if (closed)
+		log_event(LOG_WARN, "store-rest", LOG_INT("closed", closed));
 }
 
 static int start_daemon(struct daemon *d, struct cr_err *e)
@@ -729,6 +857,7 @@ static int start_daemon(struct daemon *d, struct cr_err *e)
 	d->opt.service.pending = pending;
 	d->opt.service.taken = taken;
 	d->opt.service.deaf = deaf;
+	d->opt.service.upgrade = on_upgrade;
 	d->config = (struct config_state){ .file = d->opt.from.path,
 					   .taken = true };
 	d->opt.service.config = &d->config;
@@ -740,7 +869,7 @@ static int start_daemon(struct daemon *d, struct cr_err *e)
 		err = lines_open(&d->records, d->opt.records, LINES_BUFFER, e);
 	d->opt.service.records = d->records;
 	if (!err)
-		open_state_memory(d);
+		err = open_state_memory(d, e);
 	if (!err)
 		err = open_replicate(d, e);
 	if (!err)
@@ -757,13 +886,9 @@ static int start_daemon(struct daemon *d, struct cr_err *e)
 	if (!err)
 		err = open_signals(d);
 	if (!err) {
-		/* descriptors of calls that could not be restored */
-		unsigned closed = store_close_rest(&d->notify);
-
-		if (closed)
-			log_event(LOG_WARN, "store-rest",
-				  LOG_INT("closed", closed));
 		keep_from_control(d);
+		if (d->hand_over < 0)
+			close_rest(d);
 	}
 	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
 	return err;
@@ -849,6 +974,27 @@ static unsigned connections_most(const struct runner_options *o)
 	return most;
 }
 
+/* Take the calls of the process that runs; or end, and leave it alone. */
+static void arrive(struct daemon *d, int err, struct cr_err *e)
+{
+	if (!err)
+		err = upgrade_arrive(d->hand_over, d->service, e);
+	if (!err && d->ng)
+		ng_restore_dialogs(d->ng);
+	if (!err)
+		err = upgrade_arrived(d->hand_over, &d->notify, e);
+	if (err) {
+		upgrade_fail(d->hand_over, *e->text ? e->text : strerror(-err));
+		log_event(LOG_ERROR, "not-upgraded",
+			  LOG_STR("why", *e->text ? e->text : strerror(-err)));
+		(void)log_flush(CR_SEC);
+		_exit(1);
+	}
+	(void)close(d->hand_over);
+	d->hand_over = -1;
+	close_rest(d);
+}
+
 static int serve(struct daemon *d)
 {
 	struct cr_err e = { "" };
@@ -860,6 +1006,8 @@ static int serve(struct daemon *d)
 	rcu_register_thread();
 	d->base = event_base_new();
 	err = d->base ? start_daemon(d, &e) : -ENOMEM;
+	if (d->hand_over >= 0)
+		arrive(d, err, &e);
 	if (err) {
 		(void)fprintf(stderr, "codec-runner: %s\n",
 			      *e.text ? e.text : strerror(-err));
@@ -919,7 +1067,7 @@ static int printed(int err)
 
 int main(int argc, char **argv)
 {
-	static struct daemon d = { .notify = { .fd = -1 } };
+	static struct daemon d = { .notify = { .fd = -1 }, .hand_over = -1 };
 	struct cr_err e = { "" }, why = { "" }, why_not = { "" };
 	struct log_config log = { 0 };
 	bool filtered;
@@ -931,6 +1079,7 @@ int main(int argc, char **argv)
 	}
 	if (runner_supervised(argc, argv))
 		return supervise(argv);
+	remember_program(&d);
 	runner_options_parse(&d.opt, argc, argv);
 	if (d.opt.show_schedulers)
 		return printed(runner_show_schedulers(stdout, &d.opt));

@@ -9,6 +9,7 @@
  *            <--- WATCHDOG=1: the supervisor's own --------------
  *   signals  ---> SIGTERM, SIGINT, SIGQUIT, SIGHUP are passed on -->  daemon
  *   daemon   ---> FDSTORE=1, FDSTOREREMOVE=1, WATCHDOG=1 ---------->  held here
+ *   daemon   ---> UPGRADE=PROGRAM, UPGRADE=: app/runner/upgrade.h
  *
  * It reads no options and keeps no state but descriptors and their names: there
  * is little that can fail. One thread; nothing blocks but poll(2). Only
@@ -18,6 +19,10 @@
  *      ^  |--- dies by a signal ------> WAITING (unless it was to end)
  *      |  '--- misses the watchdog ---> SIGABRT, after a while SIGKILL
  *      '------ after the delay -------- WAITING
+ *
+ * Beside the daemon there may be the next one, from UPGRADE=PROGRAM until its
+ * READY=1, which makes it the daemon. What it stores is held, too. It dies with
+ * the daemon, and before it is ready it is nobody's loss.
  */
 #define _GNU_SOURCE
 #include "app/runner/supervise.h"
@@ -34,11 +39,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "app/runner/upgrade.h"
 #include "base/clock.h"
 #include "base/descriptors.h"
+#include "base/trust.h"
 #include "observe/log.h"
 #include "observe/notify.h"
 
@@ -81,6 +89,9 @@ struct supervisor {
 	unsigned n, room;
 
 	pid_t child; /* 0: it waits for restart_at */
+	pid_t next;  /* in an upgrade; 0: there is none */
+	char next_program[PATH_MAX];
+	cr_ns next_started;
 	cr_ns started, fed, restart_at, fed_up;
 	cr_ns aborted; /* SIGABRT was sent; 0: no */
 	cr_ns watchdog;
@@ -107,6 +118,13 @@ static void drop_all(struct supervisor *s)
 {
 	while (s->n)
 		drop_kept(s, s->n - 1);
+}
+
+static void drop_named(struct supervisor *s, const char *name)
+{
+	for (unsigned i = s->n; i--;)
+		if (!strcmp(s->kept[i].name, name))
+			drop_kept(s, i);
 }
 
 /* @fd is the supervisor's. */
@@ -220,51 +238,164 @@ static int set_environment(const struct supervisor *s)
 		err = set_number("LISTEN_PID", (uint64_t)getpid());
 	if (!err)
 		err = set_number("FDSTORE", store_limit());
+	if (!err && setenv("CODEC_RUNNER_UPGRADE", "1", 1))
+		err = -errno;
 	if (!err)
 		err = set_number("WATCHDOG_USEC",
 				 (uint64_t)(s->watchdog / CR_US));
 	return err;
 }
 
-/* A signal to the supervisor's group is the supervisor's to pass on: twice
- * would end the daemon's drain. */
-_Noreturn static void become_daemon(const struct supervisor *s, unsigned *owner)
+/* @program is an open file: nobody puts another one in its place. A signal to
+ * the supervisor's group is the supervisor's to pass on: twice would end the
+ * daemon's drain. */
+_Noreturn static void become_daemon(const struct supervisor *s, unsigned *owner,
+				    int program)
 {
-	int err = place_kept(s, owner);
+	static char nothing[] = "";
+	int fd = fcntl(program, F_DUPFD_CLOEXEC, FIRST + (int)s->n + 1);
+	int err = fd < 0 ? -errno : place_kept(s, owner);
 
 	if (!err)
 		err = set_environment(s);
 	(void)setpgid(0, 0);
 	(void)signal(SIGPIPE, SIG_DFL);
 	if (!err && !sigprocmask(SIG_SETMASK, &s->mask, NULL))
-		(void)execv(s->program, s->argv);
-	(void)fprintf(stderr, "codec-runner: cannot start %s: %s\n", s->program,
+		(void)execveat(fd, nothing, s->argv, environ, AT_EMPTY_PATH);
+	(void)fprintf(stderr, "codec-runner: cannot start the daemon: %s\n",
 		      strerror(err ? -err : errno));
 	_exit(1);
 }
 
-static void start_daemon_process(struct supervisor *s)
+/* Root or this user, and nobody else, can say what runs: 0 or -errno with @e.
+ */
+static int check_program(const char *path, const struct stat *st,
+			 struct cr_err *e)
+{
+	const char *slash = strrchr(path, '/');
+	struct cr_err who = { "" };
+	char folder[PATH_MAX];
+
+	if (!S_ISREG(st->st_mode) || !(st->st_mode & 0111))
+		return cr_fail(e, -EACCES, "%s: is no program", path);
+	if (trust_of(st, &who) != TRUST_OWN)
+		return cr_fail(
+			e, -EPERM,
+			"%s is not started, as %s: chown root, chmod go-w",
+			path, who.text);
+	(void)snprintf(folder, sizeof(folder), "%.*s", (int)(slash - path) + 1,
+		       path);
+	if (trust_of_path(folder, &who) != TRUST_OWN)
+		return cr_fail(e, -EPERM,
+			       "%s is not started, as of its folder %s: chown "
+			       "root, chmod go-w",
+			       path, who.text);
+	return 0;
+}
+
+/* The process of a daemon that runs @path; or -errno with @e. @checked: it is
+ * not the program that was started by hand. */
+static pid_t fork_daemon(struct supervisor *s, const char *path, bool checked,
+			 struct cr_err *e)
 {
 	unsigned *owner = calloc(s->n + 1, sizeof(*owner));
+	int program = open(path, O_PATH | O_CLOEXEC);
+	struct stat st;
+	pid_t pid;
+
+	if (*path != '/')
+		pid = cr_fail(e, -EINVAL, "%s: give the whole path", path);
+	else if (program < 0 || fstat(program, &st))
+		pid = cr_fail(e, -errno, "%s: %s", path, strerror(errno));
+	else
+		pid = checked ? check_program(path, &st, e) : 0;
+	if (!pid && !owner)
+		pid = cr_fail(e, -ENOMEM, "out of memory");
+	if (!pid) {
+		pid = fork();
+		if (!pid)
+			become_daemon(s, owner, program);
+		if (pid < 0)
+			pid = cr_fail(e, -errno, "no process: %s",
+				      strerror(errno));
+	}
+	free(owner);
+	if (program >= 0)
+		(void)close(program);
+	return pid;
+}
+
+static void start_daemon_process(struct supervisor *s)
+{
+	struct cr_err e = { "" };
+	pid_t pid = fork_daemon(s, s->program, false, &e);
 
 	s->started = clock_now();
-	s->child = owner ? fork() : -1;
-	if (!s->child)
-		become_daemon(s, owner);
-	free(owner);
+	s->child = pid > 0 ? pid : 0;
 	s->ready = s->hangup = false;
 	s->aborted = 0;
-	if (s->child > 0)
+	if (s->child)
 		return;
-	log_event(LOG_ERROR, "not-restarted", LOG_STR("why", strerror(errno)));
-	s->child = 0;
+	log_event(LOG_ERROR, "not-restarted", LOG_STR("why", e.text));
 	s->restart_at = s->started + DELAY_MAX;
+}
+
+/* --- upgrades --- */
+
+/* What is stored as the hand-over is passed on once. Where there is none, the
+ * daemon hears why, by that. */
+static void start_next(struct supervisor *s, const char *program, int hand_over)
+{
+	struct cr_err e = { "" };
+	char text[512];
+	pid_t pid;
+
+	keep_fd(s, UPGRADE_NAME "+0.1", hand_over);
+	if (s->next)
+		pid = cr_fail(&e, -EBUSY, "an upgrade is under way");
+	else if (!s->ready || s->ending)
+		pid = cr_fail(&e, -EBUSY, "the daemon is not ready, or ends");
+	else
+		pid = fork_daemon(s, program, true, &e);
+	if (pid > 0) {
+		s->next = pid;
+		s->next_started = clock_now();
+		(void)snprintf(s->next_program, sizeof(s->next_program), "%s",
+			       program);
+		log_event(LOG_INFO, "upgrade", LOG_INT("pid", pid),
+			  LOG_STR("program", program));
+	} else {
+		(void)snprintf(text, sizeof(text), "failed %s", e.text);
+		(void)send(hand_over, text, strlen(text),
+			   MSG_DONTWAIT | MSG_NOSIGNAL);
+	}
+	drop_named(s, UPGRADE_NAME "+0.1");
+}
+
+static void kill_next(const struct supervisor *s)
+{
+	if (s->next)
+		(void)kill(s->next, SIGKILL);
+}
+
+/* The next daemon is ready, and has all that the other one had. */
+static void promote_next(struct supervisor *s)
+{
+	log_event(LOG_INFO, "upgraded", LOG_INT("pid", s->next),
+		  LOG_INT("was", s->child));
+	s->child = s->next;
+	s->next = 0;
+	s->started = s->next_started;
+	s->aborted = 0;
+	memcpy(s->program, s->next_program, sizeof(s->program));
+	if (s->ending)
+		(void)kill(s->child, SIGTERM);
 }
 
 /* --- what it says --- */
 
 /* Take a line of a notification. True: it goes to the manager, too. */
-static bool take_notice(struct supervisor *s, const char *line)
+static bool take_notice(struct supervisor *s, bool next, const char *line)
 {
 	if (!strcmp(line, "WATCHDOG=1")) {
 		s->fed = clock_now();
@@ -273,6 +404,8 @@ static bool take_notice(struct supervisor *s, const char *line)
 	if (!strcmp(line, "READY=1")) {
 		bool first = !s->once || s->reloading;
 
+		if (next)
+			promote_next(s);
 		if (s->hangup && s->child)
 			(void)kill(s->child, SIGHUP);
 		s->once = s->ready = true;
@@ -286,11 +419,13 @@ static bool take_notice(struct supervisor *s, const char *line)
 	return true;
 }
 
-static void take_message(struct supervisor *s, char *text, const int *fd,
-			 unsigned nfd)
+/* Of the daemon, or (@next) of the next one, which has no say before it is
+ * ready. */
+static void take_message(struct supervisor *s, bool next, char *text,
+			 const int *fd, unsigned nfd)
 {
 	char up[1024] = "", *rest = text, *line;
-	const char *name = "stored";
+	const char *name = "stored", *program = NULL;
 	bool put = false, removed = false;
 	size_t len = 0;
 
@@ -301,15 +436,24 @@ static void take_message(struct supervisor *s, char *text, const int *fd,
 			removed = true;
 		else if (!strncmp(line, "FDNAME=", 7))
 			name = line + 7;
+		else if (!strncmp(line, "UPGRADE=", 8))
+			program = line + 8;
+		else if (next && strcmp(line, "READY=1"))
+			continue;
 		else if (*line && strncmp(line, "FDPOLL=", 7) &&
-			 take_notice(s, line) && len < sizeof(up))
+			 take_notice(s, next, line) && len < sizeof(up))
 			len += (size_t)snprintf(up + len, sizeof(up) - len,
 						"%s%s", len ? "\n" : "", line);
 	}
+	if (program && !next && !*program)
+		kill_next(s);
+	if (program && !next && *program && nfd == 1) {
+		start_next(s, program, *fd);
+		return;
+	}
 	put &= name_is_allowed(name);
-	for (unsigned i = removed ? s->n : 0; i--;)
-		if (!strcmp(s->kept[i].name, name))
-			drop_kept(s, i);
+	if (removed)
+		drop_named(s, name);
 	for (unsigned i = 0; i < nfd; i++)
 		if (put)
 			keep_fd(s, name, fd[i]);
@@ -359,8 +503,9 @@ static bool hear_daemon(struct supervisor *s)
 		log_event(LOG_ERROR, "store-full", LOG_INT("descriptors", s->n),
 			  LOG_STR("why", "out of file descriptors"));
 	text[got] = '\0';
-	if (s->child && sender == s->child && !(m.msg_flags & MSG_TRUNC))
-		take_message(s, text, fd, nfd);
+	if (sender && (sender == s->child || sender == s->next) &&
+	    !(m.msg_flags & MSG_TRUNC))
+		take_message(s, sender == s->next, text, fd, nfd);
 	else
 		while (nfd)
 			(void)close(fd[--nfd]);
@@ -417,11 +562,18 @@ static bool reap_children(struct supervisor *s, int *code)
 	pid_t pid;
 
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
-		if (pid != s->child)
-			continue;
 		/* pending output of a daemon that has ended */
 		for (unsigned i = 0; i < BURST && hear_daemon(s); i++)
 			;
+		if (pid == s->next)
+			s->next = 0;
+		if (pid != s->child)
+			continue;
+		/* what it has half of, a fresh one has whole */
+		kill_next(s);
+		if (s->next)
+			(void)waitpid(s->next, NULL, 0);
+		s->next = 0;
 		if (WIFEXITED(status) || s->ending) {
 			*code = WIFEXITED(status) ? WEXITSTATUS(status)
 						  : 128 + WTERMSIG(status);

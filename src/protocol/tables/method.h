@@ -92,6 +92,10 @@
 	  "at the same ports and with the same ids. The reply comes when "     \
 	  "they "                                                              \
 	  "run")                                                               \
+	X(upgrade, "upgrade", CHANGES, upgrade, upgrade_result,                \
+	  "have a new process of the program take over all calls and "         \
+	  "addresses while they go on. By the Unix socket only, of the same "  \
+	  "user or root; the node runs under codec-runner --supervise")        \
 	X(drain, "drain", CHANGES, drain, drain_result,                        \
 	  "accept no new calls, and exit when the last one has ended; calls "  \
 	  "that last longer than the limit are ended")                         \

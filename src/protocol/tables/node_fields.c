@@ -20,6 +20,15 @@ const struct field hello_fields[] = {
 	{ 0 },
 };
 
+const struct field upgrade_fields[] = {
+	{ ROW_TEXT(upgrade, "program", program),
+	  .without = "the path of the program that runs",
+	  .help = "absolute path of the new program; root's or the user's of "
+		  "the supervisor, and nobody else may write to it or its "
+		  "folder" },
+	{ 0 },
+};
+
 const struct field drain_fields[] = {
 	{ ROW_TIME(drain, "limit", limit, "s"), .max = 86400 * CR_SEC,
 	  .dflt = -1, .without = "the node's --drain-timeout",
@@ -160,6 +169,12 @@ const struct field takeover_result_fields[] = {
 	  .help = "number of those that could not be taken, see the log" },
 	{ ROW_BOOL(takeover_result, "alive", alive),
 	  .help = "it was still there less than 2 s before" },
+	{ 0 },
+};
+
+const struct field upgrade_result_fields[] = {
+	{ ROW_INT(upgrade_result, "calls", calls),
+	  .help = "number of calls that the new process has taken over" },
 	{ 0 },
 };
 

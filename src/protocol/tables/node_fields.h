@@ -31,7 +31,12 @@ struct drain_request {
 	cr_ns limit; /**< -1: the node's own */
 };
 
+struct upgrade_request {
+	const char *program; /**< NULL: that which runs */
+};
+
 FIELD_TABLE_DECLARE(nothing, struct nothing);
+FIELD_TABLE_DECLARE(upgrade, struct upgrade_request);
 FIELD_TABLE_DECLARE(hello, struct hello_request);
 FIELD_TABLE_DECLARE(drain, struct drain_request);
 
@@ -120,6 +125,10 @@ struct drain_result {
 	unsigned calls;
 };
 
+struct upgrade_result {
+	unsigned calls; /**< streams that moved */
+};
+
 /** The notification congestion. */
 struct congestion {
 	unsigned long long lost_per_s;
@@ -158,6 +167,7 @@ FIELD_TABLE_DECLARE(replicate_stats, struct replicate_stats);
 FIELD_TABLE_DECLARE(config_state, struct config_state);
 FIELD_TABLE_DECLARE(node_stats, struct node_stats);
 FIELD_TABLE_DECLARE(stats, struct stats_result);
+FIELD_TABLE_DECLARE(upgrade_result, struct upgrade_result);
 FIELD_TABLE_DECLARE(drain_result, struct drain_result);
 FIELD_TABLE_DECLARE(congestion, struct congestion);
 

@@ -1,0 +1,518 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Upgrades: what the old process and the new one say to each other, and the way
+ * back.
+ *
+ * The old process waits for the new one by its event loop until that is ready.
+ * From then on it does nothing else until all is over: requests wait in their
+ * sockets. A few calls are on their way at a time, so the gap of each is theirs
+ * alone.
+ */
+#define _GNU_SOURCE
+#include "app/runner/upgrade.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/rcu.h"
+#include "node/node.h"
+#include "node/node_move.h"
+#include "observe/log.h"
+#include "observe/store.h"
+#include "protocol/kept_calls.h"
+#include "protocol/service.h"
+
+/* For the new process to be ready; codec-ctl waits a little longer. */
+#define START_LIMIT_S 30
+/* For a receiver or a worker to let go of a call, and for an answer. */
+#define REST_LIMIT (500 * CR_MS)
+#define ANSWER_LIMIT (3 * CR_SEC)
+/* For a process to die that was killed. */
+#define KILL_LIMIT (5 * CR_SEC)
+/* Between two looks at threads that let go. */
+#define LOOK_EACH (100 * CR_US)
+
+enum {
+	BATCH = 4,	   /* units that are on their way at a time */
+	NODE_MOVE_FDS = 4, /* of a slot: RTP and RTCP of two ends */
+	TEXT = 512
+};
+
+struct upgrade {
+	struct upgrade_config cfg;
+	int fd;
+	struct event *said, *late;
+	uint32_t paused[NODE_UNIT_KINDS]; /* up to these ids */
+	bool shared_paused;
+	unsigned moved; /* calls */
+};
+
+/* --- messages --- */
+
+/* 0 or -errno. */
+static int send_text(int fd, const char *text, const int *rights, unsigned n)
+{
+	union {
+		struct cmsghdr head;
+		char space[CMSG_SPACE(NODE_MOVE_FDS * sizeof(int))];
+	} control = { .head = { .cmsg_len = CMSG_LEN(n * sizeof(int)),
+				.cmsg_level = SOL_SOCKET,
+				.cmsg_type = SCM_RIGHTS } };
+	struct iovec iov = { (void *)text, strlen(text) };
+	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1 };
+
+	if (n) {
+		memcpy(CMSG_DATA(&control.head), rights, n * sizeof(int));
+		m.msg_control = &control;
+		m.msg_controllen = CMSG_SPACE(n * sizeof(int));
+	}
+	return sendmsg(fd, &m, MSG_NOSIGNAL) < 0 ? -errno : 0;
+}
+
+/* The next message into @text[TEXT], its descriptors into
+ * @rights[NODE_MOVE_FDS]. Returns their number; -EPIPE: the other process has
+ * gone; -ETIMEDOUT; or another -errno. */
+static int receive_text(int fd, char *text, int *rights, cr_ns limit)
+{
+	union {
+		struct cmsghdr head;
+		char space[CMSG_SPACE(NODE_MOVE_FDS * sizeof(int))];
+	} control;
+	struct iovec iov = { text, TEXT - 1 };
+	struct msghdr m = { .msg_iov = &iov,
+			    .msg_iovlen = 1,
+			    .msg_control = &control,
+			    .msg_controllen = sizeof(control) };
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	const struct cmsghdr *c;
+	size_t len;
+	ssize_t got;
+	int n;
+
+	n = poll(&p, 1, limit == CR_NEVER ? -1 : (int)(limit / CR_MS));
+	if (n <= 0)
+		return n ? -errno : -ETIMEDOUT;
+	got = recvmsg(fd, &m, MSG_CMSG_CLOEXEC);
+	if (got <= 0)
+		return got && errno != ECONNRESET ? -errno : -EPIPE;
+	text[got] = '\0';
+	c = CMSG_FIRSTHDR(&m);
+	if (!c || c->cmsg_type != SCM_RIGHTS)
+		return 0;
+	len = c->cmsg_len - CMSG_LEN(0);
+	memcpy(rights, CMSG_DATA(c), len);
+	return (int)(len / sizeof(int));
+}
+
+/* 0: it has said @want. */
+static int expect_text(int fd, const char *want, cr_ns limit, struct cr_err *e)
+{
+	int rights[NODE_MOVE_FDS], rc;
+	char text[TEXT];
+
+	rc = receive_text(fd, text, rights, limit);
+	while (rc > 0)
+		(void)close(rights[--rc]);
+	if (rc == -EPIPE)
+		return cr_fail(e, rc, "the new process has ended");
+	if (rc == -ETIMEDOUT)
+		return cr_fail(e, rc, "the new process does not answer");
+	if (rc)
+		return cr_fail(e, rc, "the hand-over: %s", strerror(-rc));
+	if (!strcmp(text, want))
+		return 0;
+	if (!strncmp(text, "failed ", 7))
+		return cr_fail(e, -ECANCELED, "%s", text + 7);
+	return cr_fail(e, -EPROTO, "the new process speaks otherwise");
+}
+
+/* --- the old process --- */
+
+static void free_upgrade(struct upgrade *u)
+{
+	if (u->said)
+		event_free(u->said);
+	if (u->late)
+		event_free(u->late);
+	if (u->fd >= 0)
+		(void)close(u->fd);
+	free(u);
+}
+
+static void look_again(void)
+{
+	const struct timespec t = { 0, LOOK_EACH };
+
+	(void)clock_nanosleep(CLOCK_MONOTONIC, 0, &t, NULL);
+}
+
+/* The receivers have handed out all that they took from what is paused. */
+static int wait_for_receivers(const struct node *n, struct cr_err *e)
+{
+	const cr_ns end = clock_now() + REST_LIMIT;
+
+	while (!node_move_unread(n)) {
+		if (clock_now() > end)
+			return cr_fail(e, -ETIMEDOUT,
+				       "a receiver does not let go of a call");
+		look_again();
+	}
+	synchronize_rcu();
+	return 0;
+}
+
+static int wait_for_workers(const struct node_unit *unit, struct cr_err *e)
+{
+	const cr_ns end = clock_now() + REST_LIMIT;
+
+	while (!node_unit_rests(unit)) {
+		if (clock_now() > end)
+			return cr_fail(e, -ETIMEDOUT,
+				       "a worker does not let go of call "
+				       "%" PRIu32,
+				       unit->id);
+		look_again();
+	}
+	return 0;
+}
+
+static int send_slot(const struct upgrade *u, const struct node_move *m,
+		     struct cr_err *e)
+{
+	const struct node_move_end *a = &m->end[0], *b = &m->end[1];
+	int rights[NODE_MOVE_FDS], err;
+	char text[TEXT];
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < 2; i++)
+		for (unsigned k = 0; k < m->end[i].nfd; k++)
+			rights[n++] = m->end[i].fd[k];
+	(void)snprintf(text, sizeof(text), "slot %u %s %u %s %u", m->slot,
+		       a->nfd ? a->name : "-", a->nfd, b->nfd ? b->name : "-",
+		       b->nfd);
+	err = send_text(u->fd, text, rights, n);
+	return err ? cr_fail(e, err, "the hand-over: %s", strerror(-err)) : 0;
+}
+
+/* A few units that are paused. */
+struct batch {
+	unsigned units, slots;
+	struct node_unit unit[BATCH];
+	struct node_move slot[BATCH * NODE_UNIT_SLOTS];
+};
+
+static int move_batch(struct upgrade *u, const struct batch *b,
+		      struct cr_err *e)
+{
+	int err = wait_for_receivers(u->cfg.node, e);
+
+	for (unsigned i = 0; i < b->units && !err; i++)
+		err = wait_for_workers(&b->unit[i], e);
+	for (unsigned i = 0; i < b->slots && !err; i++)
+		err = send_slot(u, &b->slot[i], e);
+	for (unsigned i = 0; i < b->slots && !err; i++)
+		err = expect_text(u->fd, "moved", ANSWER_LIMIT, e);
+	for (unsigned i = 0; i < b->units && !err; i++)
+		u->moved += b->unit[i].call != NULL;
+	return err;
+}
+
+static int move_kind(struct upgrade *u, enum node_unit_kind kind,
+		     struct cr_err *e)
+{
+	struct node *n = u->cfg.node;
+	struct node_unit at = { .id = 0 };
+	bool more = true;
+	int err = 0;
+
+	while (more && !err) {
+		struct batch b = { .units = 0 };
+
+		node_gather(n);
+		while (b.units < BATCH &&
+		       (more = node_unit_next(n, kind, &at))) {
+			b.unit[b.units++] = at;
+			b.slots += node_unit_pause(&at, &b.slot[b.slots]);
+			u->paused[kind] = at.id;
+		}
+		node_notify(n);
+		if (b.units)
+			err = move_batch(u, &b, e);
+	}
+	return err;
+}
+
+static int move_all(struct upgrade *u, struct cr_err *e)
+{
+	struct node *n = u->cfg.node;
+	uint32_t stream, endpoint;
+	char text[TEXT];
+	int err = 0;
+
+	for (enum node_unit_kind k = 0; k < NODE_UNIT_KINDS && !err; k++) {
+		u->shared_paused = k == NODE_UNIT_SHARED;
+		if (u->shared_paused)
+			node_move_pause_shared(n);
+		err = move_kind(u, k, e);
+	}
+	if (!err)
+		err = wait_for_receivers(n, e);
+	if (err)
+		return err;
+	node_last_ids(n, &stream, &endpoint);
+	(void)snprintf(text, sizeof(text), "end %" PRIu32 " %" PRIu32, stream,
+		       endpoint);
+	err = send_text(u->fd, text, NULL, 0);
+	return err ? cr_fail(e, err, "the hand-over: %s", strerror(-err))
+		   : expect_text(u->fd, "alive", ANSWER_LIMIT, e);
+}
+
+/* Have the new process killed, and wait until it is dead. False: it is alive,
+ * and the daemon. */
+static bool cancel(const struct upgrade *u)
+{
+	const cr_ns end = clock_now() + KILL_LIMIT;
+	int rights[NODE_MOVE_FDS], rc;
+	char text[TEXT];
+
+	(void)notify_send(u->cfg.manager, "UPGRADE=");
+	do {
+		rc = receive_text(u->fd, text, rights,
+				  cr_ns_max(end - clock_now(), 0));
+		if (rc >= 0 && !strcmp(text, "alive"))
+			return false;
+	} while (rc >= 0);
+	if (rc == -EPIPE)
+		return true;
+	/* two processes with one call are worse than none */
+	log_event(LOG_ERROR, "upgrade-stuck",
+		  LOG_STR("why", "the new process cannot be ended"));
+	(void)log_flush(CR_SEC);
+	abort();
+}
+
+static void go_on(struct upgrade *u)
+{
+	struct node *n = u->cfg.node;
+	struct cr_err e = { "" };
+	int err = 0;
+
+	for (enum node_unit_kind k = 0; k < NODE_UNIT_KINDS; k++) {
+		struct node_unit at = { .id = 0 };
+
+		while (node_unit_next(n, k, &at) && at.id <= u->paused[k])
+			err |= node_unit_back(&at, &e);
+	}
+	if (u->shared_paused)
+		err |= node_move_back_shared(n, &e);
+	if (err)
+		log_event(LOG_ERROR, "call-not-heard", LOG_STR("why", e.text));
+}
+
+static void end_upgrade(struct upgrade *u, int err, const struct cr_err *why)
+{
+	const struct upgrade_config cfg = u->cfg;
+	unsigned moved = u->moved;
+
+	if (err)
+		log_event(LOG_ERROR, "upgrade-failed",
+			  LOG_STR("why", why->text));
+	free_upgrade(u);
+	cfg.done(cfg.arg, err, why, moved);
+}
+
+/* It has not begun to move calls. */
+static void give_up(struct upgrade *u, int err, const struct cr_err *why)
+{
+	(void)notify_send(u->cfg.manager, "UPGRADE=");
+	end_upgrade(u, err, why);
+}
+
+static void move_calls(struct upgrade *u)
+{
+	const cr_ns began = clock_now();
+	struct cr_err e = { "" };
+	int err;
+
+	err = move_all(u, &e);
+	if (err && cancel(u)) {
+		go_on(u);
+	} else {
+		err = 0;
+		log_event(
+			LOG_INFO, "upgraded", LOG_INT("calls", u->moved),
+			LOG_REAL("ms", (double)(clock_now() - began) / 1e6, 1));
+	}
+	end_upgrade(u, err, &e);
+}
+
+static void on_said(evutil_socket_t fd, short what, void *arg)
+{
+	struct upgrade *u = arg;
+	struct cr_err e = { "" };
+	int err = expect_text(u->fd, "ready", 0, &e);
+
+	(void)fd, (void)what;
+	if (err == -EPIPE)
+		(void)cr_fail(&e, err,
+			      "the new process has ended before it was "
+			      "ready");
+	if (!err)
+		err = u->cfg.refuse(u->cfg.arg, &e);
+	if (!err)
+		err = node_may_move(u->cfg.node, &e);
+	if (err)
+		give_up(u, err, &e);
+	else
+		move_calls(u);
+}
+
+static void on_late(evutil_socket_t fd, short what, void *arg)
+{
+	struct cr_err e;
+
+	(void)fd, (void)what;
+	give_up(arg,
+		cr_fail(&e, -ETIMEDOUT,
+			"the new process is not ready after %d s",
+			START_LIMIT_S),
+		&e);
+}
+
+/* The supervisor is asked. */
+static int ask_supervisor(struct upgrade *u, const char *program,
+			  struct cr_err *e)
+{
+	char more[4096 + 16];
+	int pair[2], err;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
+		return cr_fail(e, -errno, "a socket pair: %s", strerror(errno));
+	u->fd = pair[0];
+	(void)snprintf(more, sizeof(more), "UPGRADE=%s", program);
+	err = store_offer(u->cfg.manager, UPGRADE_NAME, pair[1], more);
+	(void)close(pair[1]);
+	if (err == -ENOTSUP)
+		return cr_fail(e, err,
+			       "nobody is there to start a new process: start "
+			       "codec-runner with --supervise");
+	return err ? cr_fail(e, err, "the supervisor: %s", strerror(-err)) : 0;
+}
+
+int upgrade_start(struct upgrade **out, const struct upgrade_config *cfg,
+		  const char *program, struct cr_err *e)
+{
+	const struct timeval limit = { START_LIMIT_S, 0 };
+	struct upgrade *u;
+	int err = cfg->refuse(cfg->arg, e);
+
+	if (!err)
+		err = node_may_move(cfg->node, e);
+	if (err)
+		return err;
+	u = calloc(1, sizeof(*u));
+	if (!u)
+		return cr_fail(e, -ENOMEM, "out of memory");
+	u->cfg = *cfg;
+	u->fd = -1;
+	err = ask_supervisor(u, program, e);
+	if (!err) {
+		u->said = event_new(cfg->base, u->fd, EV_READ, on_said, u);
+		u->late = evtimer_new(cfg->base, on_late, u);
+		if (!u->said || !u->late || event_add(u->said, NULL) ||
+		    evtimer_add(u->late, &limit))
+			err = cr_fail(e, -ENOMEM, "out of memory");
+	}
+	if (err) {
+		free_upgrade(u);
+		return err;
+	}
+	log_event(LOG_INFO, "upgrade", LOG_STR("program", program));
+	*out = u;
+	return 0;
+}
+
+/* --- the new process --- */
+
+void upgrade_fail(int fd, const char *why)
+{
+	char text[TEXT];
+
+	(void)snprintf(text, sizeof(text), "failed %s", why);
+	(void)send_text(fd, text, NULL, 0);
+}
+
+/* "slot K NAME N NAME N" with @had descriptors, which are taken or closed. */
+static int take_slot(struct service *sv, const char *text, const int *rights,
+		     unsigned had, struct cr_err *e)
+{
+	struct node_move m = { .slot = 0 };
+	struct node_move_end *a = &m.end[0], *b = &m.end[1];
+	unsigned k = 0;
+
+	_Static_assert(NODE_HELD_NAME == 32, "the widths below");
+	if (sscanf(text, "slot %u %31s %u %31s %u", &m.slot, a->name, &a->nfd,
+		   b->name, &b->nfd) != 5 ||
+	    a->nfd > 2 || b->nfd > 2 || a->nfd + b->nfd != had) {
+		while (had)
+			(void)close(rights[--had]);
+		return cr_fail(e, -EPROTO, "the old process speaks otherwise");
+	}
+	for (unsigned i = 0; i < 2; i++)
+		for (unsigned j = 0; j < m.end[i].nfd; j++)
+			m.end[i].fd[j] = rights[k++];
+	node_move_pass(service_node(sv), &m);
+	return restore_slot(sv, m.slot, e);
+}
+
+/* Until the old process has said "end". */
+static int take_slots(int fd, struct service *sv, uint32_t *stream,
+		      uint32_t *endpoint, struct cr_err *e)
+{
+	char text[TEXT];
+	int rights[NODE_MOVE_FDS], rc;
+
+	while ((rc = receive_text(fd, text, rights, CR_NEVER)) >= 0) {
+		if (!rc && sscanf(text, "end %" SCNu32 " %" SCNu32, stream,
+				  endpoint) == 2)
+			return 0;
+		rc = take_slot(sv, text, rights, (unsigned)rc, e);
+		if (!rc)
+			rc = send_text(fd, "moved", NULL, 0);
+		if (rc)
+			return rc;
+	}
+	return cr_fail(e, rc, "the old process has ended");
+}
+
+int upgrade_arrive(int fd, struct service *sv, struct cr_err *e)
+{
+	uint32_t stream = 0, endpoint = 0;
+	int err = send_text(fd, "ready", NULL, 0);
+
+	if (!err)
+		err = take_slots(fd, sv, &stream, &endpoint, e);
+	if (!err)
+		err = node_arrived(service_node(sv), stream, endpoint, e);
+	return err && !*e->text ? cr_fail(e, err, "the old process has ended")
+				: err;
+}
+
+int upgrade_arrived(int fd, const struct notify *manager, struct cr_err *e)
+{
+	int err = notify_send(manager, "READY=1");
+
+	if (err)
+		return cr_fail(e, err, "the supervisor: %s", strerror(-err));
+	(void)send_text(fd, "alive", NULL, 0);
+	return 0;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * An upgrade: a new process takes over all calls and addresses while they go
+ * on. The supervisor (app/runner/supervise.h) starts it, with one end of a
+ * socket pair, the hand-over; the old process has the other end.
+ *
+ *   old                                 supervisor                        new
+ *    | FDSTORE=1 hand-over, UPGRADE=PROGRAM |                              |
+ *    |------------------------------------->|--- all that is held -------->|
+ *    |<------------------------ ready, or failed WHY ----------------------|
+ *    | (stops control, and the ports of some calls)                        |
+ *    |---- slot K, with its sockets -------------------------------------->|
+ *    |<------------------------ moved, or failed WHY ----------------------|
+ *    |     ... then the shared port and its calls ...                      |
+ *    |---- end STREAM ENDPOINT (the last ids) ---------------------------->|
+ *    |                                      |<--- READY=1 -----------------|
+ *    |<------------------------ alive -------------------------------------|
+ *    exits
+ *
+ * Until READY=1 the supervisor believes the old process: if that dies, it kills
+ * the new one and starts another, as after any crash. Until then also, whatever
+ * goes wrong with the new one, the old one has it killed (UPGRADE= without a
+ * program), and goes on. From READY=1 on the new one is the daemon.
+ *
+ * Control thread.
+ */
+#ifndef APP_RUNNER_UPGRADE_H
+#define APP_RUNNER_UPGRADE_H
+
+#include <event2/event.h>
+
+#include "cr/error.h"
+
+struct node;
+struct notify;
+struct service;
+struct upgrade;
+
+/** The name of the hand-over among what is held. */
+#define UPGRADE_NAME "hand-over"
+
+struct upgrade_config {
+	struct event_base *base;
+	struct notify *manager;
+	struct node *node;
+	/** 0; or -errno with @e: it cannot be now. NULL is not allowed. */
+	int (*refuse)(void *arg, struct cr_err *e);
+	/** It is over, and freed. @err 0: another process has @calls calls, all
+	 * there were; else @why, and this process has them. */
+	void (*done)(void *arg, int err, const struct cr_err *why,
+		     unsigned calls);
+	void *arg;
+};
+
+/** Begin an upgrade to @program. 0: done() follows; or -errno with @e. */
+int upgrade_start(struct upgrade **out, const struct upgrade_config *cfg,
+		  const char *program, struct cr_err *e);
+
+/** The new process, which is complete but for calls, takes them by @fd. 0, and
+ * upgrade_arrived() follows; or -errno with @e: it should end, without touching
+ * what it shares. */
+int upgrade_arrive(int fd, struct service *sv, struct cr_err *e);
+/** It is the daemon from now on. -errno with @e, as that. */
+int upgrade_arrived(int fd, const struct notify *manager, struct cr_err *e);
+/** The new process cannot be: say @why by @fd. */
+void upgrade_fail(int fd, const char *why);
+
+#endif

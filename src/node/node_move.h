@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Calls that move to another process while they run. Both use the same state
+ * memory and the same sockets (node/restore.h):
+ *
+ *   old process                          new process, node_config.arrives
+ *   node_unit_pause()    the receiver reads no more of it, packets wait
+ *   node_unit_rests()    all that it had read has been sent
+ *      ... slots and descriptors ------> node_move_pass(), restore_slot()
+ *   node_unit_back()     if that fails   (protocol/kept_calls.h)
+ *
+ * A unit is a call with its endpoints, or an endpoint without a call. The
+ * shared port is paused and moves as one: the new process reads it when all is
+ * there (node_arrived()). What was paused is as it was but for that; what the
+ * other process has sent meanwhile is in its slot. Nothing may start, change or
+ * end between the first pause and the last word.
+ *
+ * Control thread.
+ */
+#ifndef NODE_NODE_MOVE_H
+#define NODE_NODE_MOVE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "node/restore.h"
+
+/** In the order in which they move. */
+enum node_unit_kind {
+	NODE_UNIT_ENDPOINT, /**< without a call */
+	NODE_UNIT_CALL,
+	NODE_UNIT_SHARED, /**< a call at the shared port */
+	NODE_UNIT_KINDS
+};
+
+struct node_unit {
+	uint32_t id; /**< of the call or the endpoint; 0: before the first */
+	struct node_call *call; /**< NULL: it is an endpoint */
+	struct node_endpoint *endpoint;
+};
+
+/** A slot on its way: of a call with its two ends, or of an endpoint. */
+struct node_move {
+	unsigned slot; /**< its number in the state memory */
+	struct node_move_end {
+		char name[NODE_HELD_NAME]; /**< of what is held */
+		unsigned nfd;		   /**< 0: nothing is */
+		int fd[2];		   /**< borrowed */
+	} end[2];
+};
+
+/** Slots of a unit: two endpoints that were opened by themselves, a call. */
+enum { NODE_UNIT_SLOTS = 3 };
+
+/** May all that there is move? 0; or -EBUSY with @e: what cannot. Calls that
+ * have ended are freed first. */
+int node_may_move(struct node *n, struct cr_err *e);
+
+/** The unit of @kind with the next id. False: there is none. */
+bool node_unit_next(struct node *n, enum node_unit_kind kind,
+		    struct node_unit *u);
+/** Stop reading at its ports. Returns the number of its slots, in the order in
+ * which they are to be restored. */
+unsigned node_unit_pause(const struct node_unit *u,
+			 struct node_move out[NODE_UNIT_SLOTS]);
+/** Stop reading the shared port. */
+void node_move_pause_shared(struct node *n);
+/** Have the receivers let go of all that was paused? A grace period later,
+ * node_unit_rests() means what it says. */
+bool node_move_unread(const struct node *n);
+/** Has all that was read of it been sent? */
+bool node_unit_rests(const struct node_unit *u);
+/** Go on with it, behind what the other process has sent. 0, or -errno with @e:
+ * it hears nothing more. */
+int node_unit_back(const struct node_unit *u, struct cr_err *e);
+int node_move_back_shared(struct node *n, struct cr_err *e);
+
+/** The ids that were given last: of streams and of endpoints. */
+void node_last_ids(const struct node *n, uint32_t *stream, uint32_t *endpoint);
+
+/** The descriptors of a slot that is to be restored. They are the node's. */
+void node_move_pass(struct node *n, const struct node_move *m);
+/** All calls are there: as node_restored_all(), and give ids above these. */
+int node_arrived(struct node *n, uint32_t stream, uint32_t endpoint,
+		 struct cr_err *e);
+
+#endif

@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: Apache-2.0
+"""codec-ctl upgrade: a new process takes over calls while they go on, and
+nobody hears it. The senders have sockets of their own and know nothing of
+it."""
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import threading
+import time
+
+import pytest
+
+from conftest import BUILD, PATIENCE
+from control import Control
+from test_crash import Load, Rig, assert_sums
+from test_supervise import child, children, until
+
+UPGRADES = 3
+
+
+class Upgraded(Rig):
+    def ctl(self, *words):
+        return subprocess.run([BUILD / "codec-ctl", "--to", f"unix:{self.path}",
+                               "--json", *map(str, words)], text=True,
+                              capture_output=True, timeout=PATIENCE)
+
+    def upgrade(self, *program):
+        """How many calls moved; the connection is a new one then."""
+        was = self.process()
+        done = self.ctl("upgrade", *program)
+        assert done.returncode == 0, done.stderr + self.logged()
+        until(lambda: not pathlib.Path(f"/proc/{was}").exists())
+        self.control = Control(self.path)
+        self.control.ask("hello", {})
+        assert self.process() != was
+        return json.loads(done.stdout)["calls"]
+
+    def refused(self, *program):
+        """Why an upgrade failed; the same process goes on."""
+        was = self.process()
+        done = self.ctl("upgrade", *program)
+        assert done.returncode != 0
+        assert child(self.d.process.pid) == was
+        return done.stderr
+
+    def logged(self):
+        return pathlib.Path(self.d.log.name).read_text()[-3000:]
+
+    def fill(self):
+        """Twenty calls of each kind."""
+        for i in range(8):
+            self.one("own", 1000 + i)
+        for i in range(4):
+            self.one("shared", 2000 + i)
+            self.two(3000 + 10 * i, "pcmu")  # a relay
+            self.two(4000 + 10 * i, "pcma")
+
+
+@pytest.fixture
+def rig(daemon, tmp_path):
+    return Upgraded(daemon, tmp_path)
+
+
+def lost(rig):
+    return sum(p.assert_goes_on() for p in rig.phones)
+
+
+def test_nobody_hears_an_upgrade(rig):
+    rig.fill()
+    load = Load(rig.phones)
+    try:
+        load.all_heard(25)
+        for _ in range(UPGRADES):
+            assert rig.upgrade() == len(rig.calls)
+            load.all_heard(25)
+    finally:
+        load.stop()
+    assert lost(rig) == 0
+    gaps = [b[0] - a[0] for p in rig.phones
+            for a, b in zip(p.heard, p.heard[1:])]
+    print(f"longest gap: {max(gaps) * 1000:.0f} ms")
+    assert rig.listed() == rig.calls
+    rig.stop_calls()
+    records = rig.recorded(len(rig.calls))
+    assert {r["reason"] for r in records} == {"stopped"}
+    assert_sums(rig, records)
+    assert rig.d.stop() == 0
+
+
+def test_sessions_and_opened_endpoints_move_too(rig):
+    session = rig.ask("hello")["session"]
+    opened = [rig.ask("endpoint.open", codec=codec)["endpoint"]
+              for codec in ("pcmu", "pcma", "pcmu")]
+    rig.two(1000, "pcma", a={"endpoint": opened[0]},
+            b={"endpoint": opened[1]}, keep=False)
+    load = Load(rig.phones)
+    try:
+        load.all_heard(25)
+        assert rig.upgrade() == 1
+        assert rig.ask("hello", resume=session)["session"] == session
+        load.all_heard(25)
+    finally:
+        load.stop()
+    assert lost(rig) == 0
+    assert [e["endpoint"] for e in
+            rig.ask("endpoint.list")["endpoints"]] == opened
+    # ids go on
+    assert rig.ask("endpoint.open", codec="pcmu")["endpoint"] > max(opened)
+    rig.stop_calls()
+
+
+def copied(program, path, mode=0o755, change=None):
+    data = pathlib.Path(program).read_bytes()
+    path.write_bytes(change(data) if change else data)
+    path.chmod(mode)
+    return path
+
+
+def test_what_cannot_take_over_is_refused_and_nothing_has_changed(rig,
+                                                                  tmp_path):
+    rig.fill()
+    runner = BUILD / "codec-runner"
+    other = copied(runner, tmp_path / "other",
+                   # of its state memory; the compiler may have cut it
+                   change=lambda d: re.sub(rb"nner \d\d\0", b"nner 99\0",
+                                           d))
+    load = Load(rig.phones)
+    try:
+        load.all_heard(10)
+        assert "no such file" in rig.refused("/no/such/program").lower()
+        assert "whole path" in rig.refused("codec-runner")
+        assert "no program" in rig.refused(tmp_path)
+        writable = copied(runner, tmp_path / "writable", 0o757)
+        assert "everybody can write it" in rig.refused(writable)
+        for name in "true", "false":
+            program = copied(f"/bin/{name}", tmp_path / name)
+            assert "ended before it was ready" in rig.refused(program)
+        assert "another version" in rig.refused(other)
+        load.all_heard(10)
+    finally:
+        load.stop()
+    assert lost(rig) == 0
+    assert rig.listed() == rig.calls
+    # and still it can
+    assert rig.upgrade(runner) == len(rig.calls)
+
+
+def test_nobody_upgrades_what_nobody_supervises(daemon, tmp_path):
+    path = tmp_path / "alone"
+    alone = daemon("--control-socket", path)
+    done = subprocess.run([BUILD / "codec-ctl", "--to", f"unix:{path}",
+                           "upgrade"], text=True, capture_output=True)
+    assert done.returncode and "--supervise" in done.stderr
+    # nor by SCTP
+    assert "Unix socket" in alone.ctl("upgrade", code=1)
+
+
+def test_a_node_that_drains_is_not_upgraded(rig):
+    rig.one("own", 1000)
+    assert rig.ctl("drain", "1h").returncode == 0
+    assert "drains" in rig.refused()
+    assert rig.ctl("drain", "cancel").returncode == 0
+    assert rig.upgrade() == 1
+    rig.stop_calls()
+
+
+def test_of_two_upgrades_at_once_one_is_refused_or_comes_second(rig):
+    rig.fill()
+    load = Load(rig.phones)
+    results = []
+    try:
+        load.all_heard(10)
+        both = [threading.Thread(
+            target=lambda: results.append(rig.ctl("upgrade")))
+            for _ in range(2)]
+        for t in both:
+            t.start()
+        for t in both:
+            t.join()
+        load.all_heard(10)
+    finally:
+        load.stop()
+    assert 0 in [r.returncode for r in results]
+    assert lost(rig) == 0
+
+
+@pytest.mark.parametrize("delay", [0, .03, .06, .1, .15])
+@pytest.mark.parametrize("which", ["old", "new"])
+def test_whoever_is_killed_no_call_ends(rig, which, delay):
+    """At moments from the start of the new process on: before it is ready, in
+    the middle, when it has all."""
+    rig.fill()
+    load = Load(rig.phones)
+    try:
+        load.all_heard(10)
+        supervisor, old = rig.d.process.pid, rig.process()
+        ctl = subprocess.Popen(
+            [BUILD / "codec-ctl", "--to", f"unix:{rig.path}", "upgrade"],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        until(lambda: set(children(supervisor)) - {old})
+        (new,) = set(children(supervisor)) - {old}
+        time.sleep(delay)
+        try:
+            os.kill(old if which == "old" else new, signal.SIGKILL)
+        except ProcessLookupError:
+            pass  # it has ended, as it should
+        moved = ctl.wait(PATIENCE) == 0
+        until(lambda: len(children(supervisor)) == 1)
+        rig.control = Control(rig.path)
+        assert rig.listed() == rig.calls
+        load.all_heard(10)
+    finally:
+        load.stop()
+    print(f"{which} killed: {'moved' if moved else 'not moved'}, "
+          f"{lost(rig)} frames lost")
+    rig.stop_calls()
+
+
+def test_a_program_that_has_been_replaced_is_upgraded_by_sighup(tmp_path,
+                                                                daemon):
+    for name in "codec-runner", "codec-ctl":
+        copied(BUILD / name, tmp_path / name)
+    rig = Upgraded(lambda *o: daemon(*o, programs=tmp_path), tmp_path)
+    rig.fill()
+    load = Load(rig.phones)
+    try:
+        load.all_heard(10)
+        was = rig.process()
+        rig.d.process.send_signal(signal.SIGHUP)  # the same file: as ever
+        rig.d.logged("config-read")
+        assert rig.process() == was
+        os.replace(copied(tmp_path / "codec-runner", tmp_path / "new"),
+                   tmp_path / "codec-runner")
+        rig.d.process.send_signal(signal.SIGHUP)
+        until(lambda: not pathlib.Path(f"/proc/{was}").exists())
+        load.all_heard(10)
+    finally:
+        load.stop()
+    assert lost(rig) == 0
+    rig.control = Control(rig.path)
+    rig.stop_calls()
