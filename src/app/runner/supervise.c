@@ -372,10 +372,14 @@ static void start_next(struct supervisor *s, const char *program, int hand_over)
 	drop_named(s, UPGRADE_NAME "+0.1");
 }
 
-static void kill_next(const struct supervisor *s)
+/* It may have ended by itself, and waits to be reaped then. */
+static void end_next(struct supervisor *s)
 {
-	if (s->next)
-		(void)kill(s->next, SIGKILL);
+	if (!s->next)
+		return;
+	(void)kill(s->next, SIGKILL);
+	(void)waitpid(s->next, NULL, 0);
+	s->next = 0;
 }
 
 /* The next daemon is ready, and has all that the other one had. */
@@ -446,7 +450,7 @@ static void take_message(struct supervisor *s, bool next, char *text,
 						"%s%s", len ? "\n" : "", line);
 	}
 	if (program && !next && !*program)
-		kill_next(s);
+		end_next(s);
 	if (program && !next && *program && nfd == 1) {
 		start_next(s, program, *fd);
 		return;
@@ -570,10 +574,7 @@ static bool reap_children(struct supervisor *s, int *code)
 		if (pid != s->child)
 			continue;
 		/* what it has half of, a fresh one has whole */
-		kill_next(s);
-		if (s->next)
-			(void)waitpid(s->next, NULL, 0);
-		s->next = 0;
+		end_next(s);
 		if (WIFEXITED(status) || s->ending) {
 			*code = WIFEXITED(status) ? WEXITSTATUS(status)
 						  : 128 + WTERMSIG(status);

@@ -16,7 +16,7 @@ import pytest
 from conftest import BUILD, PATIENCE
 from control import Control
 from test_crash import Load, Rig, assert_sums
-from test_supervise import child, children, until
+from test_supervise import children, until
 
 UPGRADES = 3
 
@@ -43,7 +43,7 @@ class Upgraded(Rig):
         was = self.process()
         done = self.ctl("upgrade", *program)
         assert done.returncode != 0
-        assert child(self.d.process.pid) == was
+        until(lambda: children(self.d.process.pid) == [was])
         return done.stderr
 
     def logged(self):
