@@ -46,6 +46,11 @@ class Upgraded(Rig):
         until(lambda: children(self.d.process.pid) == [was])
         return done.stderr
 
+    def moves(self):
+        """What the log says of the end of an upgrade."""
+        return re.findall(r"(upgraded calls=.*|upgrade-failed .*|"
+                          r"calls-restored .*)", self.logged())
+
     def logged(self):
         return pathlib.Path(self.d.log.name).read_text()[-3000:]
 
@@ -187,35 +192,66 @@ def test_of_two_upgrades_at_once_one_is_refused_or_comes_second(rig):
     assert lost(rig) == 0
 
 
-@pytest.mark.parametrize("delay", [0, .03, .06, .1, .15])
+def kill_in_upgrade(rig, which, kill):
+    """Start one, and let @kill(old, new) end a process; the calls go on by one
+    that is there then. Whether codec-ctl says that it was done."""
+    supervisor, old = rig.d.process.pid, rig.process()
+    ctl = subprocess.Popen(
+        [BUILD / "codec-ctl", "--to", f"unix:{rig.path}", "upgrade"],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    until(lambda: set(children(supervisor)) - {old})
+    (new,) = set(children(supervisor)) - {old}
+    kill(old, new)
+    try:
+        os.kill(old if which == "old" else new, signal.SIGKILL)
+    except ProcessLookupError:
+        pass  # it has ended, as it should
+    done = ctl.wait(PATIENCE) == 0
+    until(lambda: len(children(supervisor)) == 1)
+    rig.control = Control(rig.path)
+    assert rig.listed() == rig.calls
+    return done
+
+
+def wait_until_it_waits(pid):
+    """For the old process: its threads are there, and the first one sleeps."""
+    def waits():
+        tasks = pathlib.Path(f"/proc/{pid}/task")
+        state = (tasks / str(pid) / "stat").read_text().rsplit(")", 1)[1]
+        names = [(t / "comm").read_text().strip() for t in tasks.iterdir()]
+        return "cr-rx" in names and state.split()[0] == "S"
+
+    until(waits)
+    time.sleep(.1)
+    until(waits)
+
+
 @pytest.mark.parametrize("which", ["old", "new"])
-def test_whoever_is_killed_no_call_ends(rig, which, delay):
-    """At moments from the start of the new process on: before it is ready, in
-    the middle, when it has all."""
+@pytest.mark.parametrize("ready", [False, True])
+@pytest.mark.parametrize("delay", [0, .005, .015])
+def test_whoever_is_killed_no_call_ends(rig, which, ready, delay):
+    """While the new process starts; or from when it is ready and the old one,
+    which has been stopped until then, begins to give calls away: that takes it
+    some 20 ms."""
     rig.fill()
     load = Load(rig.phones)
+
+    def kill(old, new):
+        if ready:
+            os.kill(old, signal.SIGSTOP)
+            wait_until_it_waits(new)
+            os.kill(old, signal.SIGCONT)
+        time.sleep(delay)
+
     try:
         load.all_heard(10)
-        supervisor, old = rig.d.process.pid, rig.process()
-        ctl = subprocess.Popen(
-            [BUILD / "codec-ctl", "--to", f"unix:{rig.path}", "upgrade"],
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        until(lambda: set(children(supervisor)) - {old})
-        (new,) = set(children(supervisor)) - {old}
-        time.sleep(delay)
-        try:
-            os.kill(old if which == "old" else new, signal.SIGKILL)
-        except ProcessLookupError:
-            pass  # it has ended, as it should
-        moved = ctl.wait(PATIENCE) == 0
-        until(lambda: len(children(supervisor)) == 1)
-        rig.control = Control(rig.path)
-        assert rig.listed() == rig.calls
+        done = kill_in_upgrade(rig, which, kill)
         load.all_heard(10)
     finally:
         load.stop()
-    print(f"{which} killed: {'moved' if moved else 'not moved'}, "
-          f"{lost(rig)} frames lost")
+    print(f"{which} killed, new {'ready' if ready else 'starting'}: "
+          f"{'moved' if done else 'not moved'}, {lost(rig)} frames lost; "
+          f"{rig.moves()}")
     rig.stop_calls()
 
 
