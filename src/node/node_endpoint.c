@@ -199,8 +199,8 @@ static int open_node_ports(struct node_endpoint *ep, struct endpoint_cfg cfg,
 	cfg.terms.local = interface_is_local(&ep->interface->cfg);
 	cfg.fd = ep->ports.rtp;
 	/* what has come meanwhile is for its stream: node_restored() */
-	cfg.waits = ep->node->restoring &&
-		    ep->node->restoring->how == RESTORE_HELD;
+	cfg.waits =
+		ep->node->restoring && ep->node->restoring->how == RESTORE_HELD;
 	ep->endpoint = endpoint_new(&cfg);
 	if (!ep->endpoint)
 		return cr_fail(e, -ENOMEM, "out of memory for an endpoint");
