@@ -587,7 +587,7 @@ static void remember_program(struct daemon *d)
 }
 
 /* Is another file at its path by now? */
-static bool is_replaced(const struct daemon *d)
+static bool program_is_replaced(const struct daemon *d)
 {
 	struct stat now;
 
@@ -684,7 +684,7 @@ static void on_hangup(evutil_socket_t sig, short what, void *arg)
 	if (d->records)
 		lines_reopen(d->records);
 	reopen_log(d, true);
-	if (d->serving && is_replaced(d) && store_on(&d->notify)) {
+	if (d->serving && program_is_replaced(d) && store_on(&d->notify)) {
 		if (!start_upgrade(d, d->program, &e))
 			return; /* on_upgraded() */
 		log_event(LOG_ERROR, "upgrade-failed", LOG_STR("why", e.text));
@@ -975,14 +975,14 @@ static unsigned connections_most(const struct runner_options *o)
 }
 
 /* Take the calls of the process that runs; or end, and leave it alone. */
-static void arrive(struct daemon *d, int err, struct cr_err *e)
+static void take_over_calls(struct daemon *d, int err, struct cr_err *e)
 {
 	if (!err)
 		err = upgrade_arrive(d->hand_over, d->service, e);
 	if (!err && d->ng)
 		ng_restore_dialogs(d->ng);
 	if (!err)
-		err = upgrade_arrived(d->hand_over, &d->notify, e);
+		err = upgrade_arrived(d->hand_over, e);
 	if (err) {
 		upgrade_fail(d->hand_over, *e->text ? e->text : strerror(-err));
 		log_event(LOG_ERROR, "not-upgraded",
@@ -1007,7 +1007,7 @@ static int serve(struct daemon *d)
 	d->base = event_base_new();
 	err = d->base ? start_daemon(d, &e) : -ENOMEM;
 	if (d->hand_over >= 0)
-		arrive(d, err, &e);
+		take_over_calls(d, err, &e);
 	if (err) {
 		(void)fprintf(stderr, "codec-runner: %s\n",
 			      *e.text ? e.text : strerror(-err));

@@ -20,9 +20,9 @@
  *      |  '--- misses the watchdog ---> SIGABRT, after a while SIGKILL
  *      '------ after the delay -------- WAITING
  *
- * Beside the daemon there may be the next one, from UPGRADE=PROGRAM until its
- * READY=1, which makes it the daemon. What it stores is held, too. It dies with
- * the daemon, and before it is ready it is nobody's loss.
+ * Beside the daemon there may be the next one, from UPGRADE=PROGRAM until the
+ * daemon says UPGRADED=1, which makes that one the daemon. What it stores is
+ * held, too. Until then it dies with the daemon, and is nobody's loss.
  */
 #define _GNU_SOURCE
 #include "app/runner/supervise.h"
@@ -90,6 +90,7 @@ struct supervisor {
 
 	pid_t child; /* 0: it waits for restart_at */
 	pid_t next;  /* in an upgrade; 0: there is none */
+	bool next_ready;
 	char next_program[PATH_MAX];
 	cr_ns next_started;
 	cr_ns started, fed, restart_at, fed_up;
@@ -360,6 +361,7 @@ static void start_next(struct supervisor *s, const char *program, int hand_over)
 	if (pid > 0) {
 		s->next = pid;
 		s->next_started = clock_now();
+		s->next_ready = false;
 		(void)snprintf(s->next_program, sizeof(s->next_program), "%s",
 			       program);
 		log_event(LOG_INFO, "upgrade", LOG_INT("pid", pid),
@@ -382,24 +384,25 @@ static void end_next(struct supervisor *s)
 	s->next = 0;
 }
 
-/* The next daemon is ready, and has all that the other one had. */
+/* The daemon has given all that it had to the next one, and ends. */
 static void promote_next(struct supervisor *s)
 {
 	log_event(LOG_INFO, "upgraded", LOG_INT("pid", s->next),
 		  LOG_INT("was", s->child));
-	s->child = s->next;
+	s->child = s->next; /* 0: it has died since, and another one starts */
 	s->next = 0;
-	s->started = s->next_started;
+	s->ready = false;
+	s->started = s->restart_at = s->next_started;
 	s->aborted = 0;
 	memcpy(s->program, s->next_program, sizeof(s->program));
-	if (s->ending)
+	if (s->ending && s->child)
 		(void)kill(s->child, SIGTERM);
 }
 
 /* --- what it says --- */
 
 /* Take a line of a notification. True: it goes to the manager, too. */
-static bool take_notice(struct supervisor *s, bool next, const char *line)
+static bool take_notice(struct supervisor *s, const char *line)
 {
 	if (!strcmp(line, "WATCHDOG=1")) {
 		s->fed = clock_now();
@@ -408,8 +411,6 @@ static bool take_notice(struct supervisor *s, bool next, const char *line)
 	if (!strcmp(line, "READY=1")) {
 		bool first = !s->once || s->reloading;
 
-		if (next)
-			promote_next(s);
 		if (s->hangup && s->child)
 			(void)kill(s->child, SIGHUP);
 		s->once = s->ready = true;
@@ -430,7 +431,7 @@ static void take_message(struct supervisor *s, bool next, char *text,
 {
 	char up[1024] = "", *rest = text, *line;
 	const char *name = "stored", *program = NULL;
-	bool put = false, removed = false;
+	bool put = false, removed = false, upgraded = false;
 	size_t len = 0;
 
 	while ((line = strsep(&rest, "\n"))) {
@@ -442,12 +443,19 @@ static void take_message(struct supervisor *s, bool next, char *text,
 			name = line + 7;
 		else if (!strncmp(line, "UPGRADE=", 8))
 			program = line + 8;
-		else if (next && strcmp(line, "READY=1"))
-			continue;
+		else if (next)
+			s->next_ready |= !strcmp(line, "READY=1");
+		else if (!strcmp(line, "UPGRADED=1"))
+			upgraded = true;
 		else if (*line && strncmp(line, "FDPOLL=", 7) &&
-			 take_notice(s, next, line) && len < sizeof(up))
+			 take_notice(s, line) && len < sizeof(up))
 			len += (size_t)snprintf(up + len, sizeof(up) - len,
 						"%s%s", len ? "\n" : "", line);
+	}
+	if (upgraded) {
+		promote_next(s);
+		if (s->next_ready && take_notice(s, "READY=1"))
+			(void)notify_send(&s->up, "READY=1");
 	}
 	if (program && !next && !*program)
 		end_next(s);

@@ -59,7 +59,7 @@ struct upgrade {
 /* --- messages --- */
 
 /* 0 or -errno. */
-static int send_text(int fd, const char *text, const int *rights, unsigned n)
+static int send_words(int fd, const char *text, const int *rights, unsigned n)
 {
 	union {
 		struct cmsghdr head;
@@ -81,7 +81,7 @@ static int send_text(int fd, const char *text, const int *rights, unsigned n)
 /* The next message into @text[TEXT], its descriptors into
  * @rights[NODE_MOVE_FDS]. Returns their number; -EPIPE: the other process has
  * gone; -ETIMEDOUT; or another -errno. */
-static int receive_text(int fd, char *text, int *rights, cr_ns limit)
+static int receive_words(int fd, char *text, int *rights, cr_ns limit)
 {
 	union {
 		struct cmsghdr head;
@@ -114,12 +114,12 @@ static int receive_text(int fd, char *text, int *rights, cr_ns limit)
 }
 
 /* 0: it has said @want. */
-static int expect_text(int fd, const char *want, cr_ns limit, struct cr_err *e)
+static int expect_words(int fd, const char *want, cr_ns limit, struct cr_err *e)
 {
 	int rights[NODE_MOVE_FDS], rc;
 	char text[TEXT];
 
-	rc = receive_text(fd, text, rights, limit);
+	rc = receive_words(fd, text, rights, limit);
 	while (rc > 0)
 		(void)close(rights[--rc]);
 	if (rc == -EPIPE)
@@ -199,7 +199,7 @@ static int send_slot(const struct upgrade *u, const struct node_move *m,
 	(void)snprintf(text, sizeof(text), "slot %u %s %u %s %u", m->slot,
 		       a->nfd ? a->name : "-", a->nfd, b->nfd ? b->name : "-",
 		       b->nfd);
-	err = send_text(u->fd, text, rights, n);
+	err = send_words(u->fd, text, rights, n);
 	return err ? cr_fail(e, err, "the hand-over: %s", strerror(-err)) : 0;
 }
 
@@ -220,7 +220,7 @@ static int move_batch(struct upgrade *u, const struct batch *b,
 	for (unsigned i = 0; i < b->slots && !err; i++)
 		err = send_slot(u, &b->slot[i], e);
 	for (unsigned i = 0; i < b->slots && !err; i++)
-		err = expect_text(u->fd, "moved", ANSWER_LIMIT, e);
+		err = expect_words(u->fd, "moved", ANSWER_LIMIT, e);
 	for (unsigned i = 0; i < b->units && !err; i++)
 		u->moved += b->unit[i].call != NULL;
 	return err;
@@ -271,28 +271,25 @@ static int move_all(struct upgrade *u, struct cr_err *e)
 	node_last_ids(n, &stream, &endpoint);
 	(void)snprintf(text, sizeof(text), "end %" PRIu32 " %" PRIu32, stream,
 		       endpoint);
-	err = send_text(u->fd, text, NULL, 0);
+	err = send_words(u->fd, text, NULL, 0);
 	return err ? cr_fail(e, err, "the hand-over: %s", strerror(-err))
-		   : expect_text(u->fd, "alive", ANSWER_LIMIT, e);
+		   : expect_words(u->fd, "alive", ANSWER_LIMIT, e);
 }
 
-/* Have the new process killed, and wait until it is dead. False: it is alive,
- * and the daemon. */
-static bool cancel(const struct upgrade *u)
+/* Have the new process killed, and wait until it is dead. */
+static void kill_new_process(const struct upgrade *u)
 {
 	const cr_ns end = clock_now() + KILL_LIMIT;
 	int rights[NODE_MOVE_FDS], rc;
 	char text[TEXT];
 
 	(void)notify_send(u->cfg.manager, "UPGRADE=");
-	do {
-		rc = receive_text(u->fd, text, rights,
-				  cr_ns_max(end - clock_now(), 0));
-		if (rc >= 0 && !strcmp(text, "alive"))
-			return false;
-	} while (rc >= 0);
+	do
+		rc = receive_words(u->fd, text, rights,
+				   cr_ns_max(end - clock_now(), 0));
+	while (rc >= 0);
 	if (rc == -EPIPE)
-		return true;
+		return;
 	/* two processes with one call are worse than none */
 	log_event(LOG_ERROR, "upgrade-stuck",
 		  LOG_STR("why", "the new process cannot be ended"));
@@ -300,7 +297,19 @@ static bool cancel(const struct upgrade *u)
 	abort();
 }
 
-static void go_on(struct upgrade *u)
+/* The new process has all: from now on it is the daemon, whatever happens. */
+static void pass_on(const struct upgrade *u)
+{
+	const cr_ns end = clock_now() + CR_SEC;
+
+	while (notify_send(u->cfg.manager, "UPGRADED=1")) {
+		if (clock_now() > end)
+			abort(); /* as after any crash, another one begins */
+		look_again();
+	}
+}
+
+static void take_calls_back(struct upgrade *u)
 {
 	struct node *n = u->cfg.node;
 	struct cr_err e = { "" };
@@ -331,7 +340,8 @@ static void end_upgrade(struct upgrade *u, int err, const struct cr_err *why)
 }
 
 /* It has not begun to move calls. */
-static void give_up(struct upgrade *u, int err, const struct cr_err *why)
+static void abandon_upgrade(struct upgrade *u, int err,
+			    const struct cr_err *why)
 {
 	(void)notify_send(u->cfg.manager, "UPGRADE=");
 	end_upgrade(u, err, why);
@@ -344,10 +354,11 @@ static void move_calls(struct upgrade *u)
 	int err;
 
 	err = move_all(u, &e);
-	if (err && cancel(u)) {
-		go_on(u);
+	if (err) {
+		kill_new_process(u);
+		take_calls_back(u);
 	} else {
-		err = 0;
+		pass_on(u);
 		log_event(
 			LOG_INFO, "upgraded", LOG_INT("calls", u->moved),
 			LOG_REAL("ms", (double)(clock_now() - began) / 1e6, 1));
@@ -359,7 +370,7 @@ static void on_said(evutil_socket_t fd, short what, void *arg)
 {
 	struct upgrade *u = arg;
 	struct cr_err e = { "" };
-	int err = expect_text(u->fd, "ready", 0, &e);
+	int err = expect_words(u->fd, "ready", 0, &e);
 
 	(void)fd, (void)what;
 	if (err == -EPIPE)
@@ -371,21 +382,21 @@ static void on_said(evutil_socket_t fd, short what, void *arg)
 	if (!err)
 		err = node_may_move(u->cfg.node, &e);
 	if (err)
-		give_up(u, err, &e);
+		abandon_upgrade(u, err, &e);
 	else
 		move_calls(u);
 }
 
-static void on_late(evutil_socket_t fd, short what, void *arg)
+static void on_start_limit(evutil_socket_t fd, short what, void *arg)
 {
 	struct cr_err e;
 
 	(void)fd, (void)what;
-	give_up(arg,
-		cr_fail(&e, -ETIMEDOUT,
-			"the new process is not ready after %d s",
-			START_LIMIT_S),
-		&e);
+	abandon_upgrade(arg,
+			cr_fail(&e, -ETIMEDOUT,
+				"the new process is not ready after %d s",
+				START_LIMIT_S),
+			&e);
 }
 
 /* The supervisor is asked. */
@@ -427,7 +438,7 @@ int upgrade_start(struct upgrade **out, const struct upgrade_config *cfg,
 	err = ask_supervisor(u, program, e);
 	if (!err) {
 		u->said = event_new(cfg->base, u->fd, EV_READ, on_said, u);
-		u->late = evtimer_new(cfg->base, on_late, u);
+		u->late = evtimer_new(cfg->base, on_start_limit, u);
 		if (!u->said || !u->late || event_add(u->said, NULL) ||
 		    evtimer_add(u->late, &limit))
 			err = cr_fail(e, -ENOMEM, "out of memory");
@@ -448,7 +459,7 @@ void upgrade_fail(int fd, const char *why)
 	char text[TEXT];
 
 	(void)snprintf(text, sizeof(text), "failed %s", why);
-	(void)send_text(fd, text, NULL, 0);
+	(void)send_words(fd, text, NULL, 0);
 }
 
 /* "slot K NAME N NAME N" with @had descriptors, which are taken or closed. */
@@ -481,13 +492,13 @@ static int take_slots(int fd, struct service *sv, uint32_t *stream,
 	char text[TEXT];
 	int rights[NODE_MOVE_FDS], rc;
 
-	while ((rc = receive_text(fd, text, rights, CR_NEVER)) >= 0) {
+	while ((rc = receive_words(fd, text, rights, CR_NEVER)) >= 0) {
 		if (!rc && sscanf(text, "end %" SCNu32 " %" SCNu32, stream,
 				  endpoint) == 2)
 			return 0;
 		rc = take_slot(sv, text, rights, (unsigned)rc, e);
 		if (!rc)
-			rc = send_text(fd, "moved", NULL, 0);
+			rc = send_words(fd, "moved", NULL, 0);
 		if (rc)
 			return rc;
 	}
@@ -497,7 +508,7 @@ static int take_slots(int fd, struct service *sv, uint32_t *stream,
 int upgrade_arrive(int fd, struct service *sv, struct cr_err *e)
 {
 	uint32_t stream = 0, endpoint = 0;
-	int err = send_text(fd, "ready", NULL, 0);
+	int err = send_words(fd, "ready", NULL, 0);
 
 	if (!err)
 		err = take_slots(fd, sv, &stream, &endpoint, e);
@@ -507,12 +518,9 @@ int upgrade_arrive(int fd, struct service *sv, struct cr_err *e)
 				: err;
 }
 
-int upgrade_arrived(int fd, const struct notify *manager, struct cr_err *e)
+int upgrade_arrived(int fd, struct cr_err *e)
 {
-	int err = notify_send(manager, "READY=1");
+	int err = send_words(fd, "alive", NULL, 0);
 
-	if (err)
-		return cr_fail(e, err, "the supervisor: %s", strerror(-err));
-	(void)send_text(fd, "alive", NULL, 0);
-	return 0;
+	return err ? cr_fail(e, err, "the old process has ended") : 0;
 }

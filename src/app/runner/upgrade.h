@@ -13,14 +13,14 @@
  *    |<------------------------ moved, or failed WHY ----------------------|
  *    |     ... then the shared port and its calls ...                      |
  *    |---- end STREAM ENDPOINT (the last ids) ---------------------------->|
- *    |                                      |<--- READY=1 -----------------|
  *    |<------------------------ alive -------------------------------------|
- *    exits
+ *    |--- UPGRADED=1 ---------------------->|                              |
+ *    exits                                  |<--- READY=1 -----------------|
  *
- * Until READY=1 the supervisor believes the old process: if that dies, it kills
- * the new one and starts another, as after any crash. Until then also, whatever
- * goes wrong with the new one, the old one has it killed (UPGRADE= without a
- * program), and goes on. From READY=1 on the new one is the daemon.
+ * Until UPGRADED=1 the supervisor believes the old process: if that dies, it
+ * kills the new one and starts another, as after any crash. Until "alive",
+ * whatever goes wrong with the new one, the old one has it killed (UPGRADE=
+ * without a program), and goes on. Only the old process decides, once.
  *
  * Control thread.
  */
@@ -60,8 +60,9 @@ int upgrade_start(struct upgrade **out, const struct upgrade_config *cfg,
  * upgrade_arrived() follows; or -errno with @e: it should end, without touching
  * what it shares. */
 int upgrade_arrive(int fd, struct service *sv, struct cr_err *e);
-/** It is the daemon from now on. -errno with @e, as that. */
-int upgrade_arrived(int fd, const struct notify *manager, struct cr_err *e);
+/** It serves from now on, and is the daemon when the old one says so. -errno
+ * with @e, as that. */
+int upgrade_arrived(int fd, struct cr_err *e);
 /** The new process cannot be: say @why by @fd. */
 void upgrade_fail(int fd, const char *why);
 
