@@ -475,9 +475,9 @@ static bool is_endpoint(const struct taken *t)
 }
 
 /* Go on with @t, of @call, as @how says. 0, or -errno with @e. */
-static int take_text(struct service *sv, struct taken *t,
-		     const struct replica_call *call, cr_ns shift,
-		     enum restore_how how, struct cr_err *e)
+static int take_foreign(struct service *sv, struct taken *t,
+			const struct replica_call *call, cr_ns shift,
+			enum restore_how how, struct cr_err *e)
 {
 	struct call_past past = {
 		.how = how,
@@ -520,7 +520,7 @@ int take_call(struct service *sv, const struct replica_call *call, cr_ns shift,
 
 	err = is_endpoint(&t)
 		      ? cr_fail(e, -EINVAL, "it is an endpoint, and no call")
-		      : take_text(sv, &t, call, shift, RESTORE_MOVED, e);
+		      : take_foreign(sv, &t, call, shift, RESTORE_MOVED, e);
 	json_decref(t.o);
 	if (!err)
 		*out = node_call_find(sv->node, t.call);
@@ -557,8 +557,8 @@ unsigned take_calls(struct service *sv, const struct replica *got,
 
 			if (call == is_endpoint(&t[i]))
 				continue;
-			err = take_text(sv, &t[i], &got->call[i], got->shift,
-					RESTORE_TAKEN, &e);
+			err = take_foreign(sv, &t[i], &got->call[i], got->shift,
+					   RESTORE_TAKEN, &e);
 			taken += call && !err;
 			*dropped += call && err;
 		}
