@@ -271,8 +271,7 @@ def refusals(results):
         out.append(
             "something else had the CPU for more than "
             f"{words.percent(blocks.STOLEN)} of the time in {len(stolen)} of "
-            f"{len(every)} blocks. Play again when the machine is idle, or "
-            "give the workers a CPU of their own (--pin)")
+            f"{len(every)} blocks. Play again when the machine is idle")
         return out  # this explains that few rounds are left
     most = max((r.rounds(a, b) for a, b in
                 itertools.combinations(r.names, 2)), default=0)
