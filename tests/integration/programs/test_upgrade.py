@@ -10,12 +10,15 @@ import signal
 import subprocess
 import threading
 import time
+import urllib.request
 
 import pytest
 
-from conftest import BUILD, PATIENCE
+from conftest import BUILD, PATIENCE, free_port
 from control import Control
-from test_crash import Load, Rig, assert_sums
+from ng_call import Call
+from telephony import System
+from test_crash import Load, Rig, assert_sums, assert_talk
 from test_supervise import children, until
 
 UPGRADES = 3
@@ -277,4 +280,61 @@ def test_a_program_that_has_been_replaced_is_upgraded_by_sighup(tmp_path,
         load.stop()
     assert lost(rig) == 0
     rig.control = Control(rig.path)
+    rig.stop_calls()
+
+
+def test_dialogs_of_a_telephone_system_move_too(daemon, tmp_path):
+    at = f"127.0.0.1:{free_port()}"
+    rig = Upgraded(daemon, tmp_path, "--ng", at)
+    call = Call(System(at))
+    call.offer("8 PCMA/8000")
+    assert "calls ring" in rig.refused()
+    call.answer("8 PCMA/8000")
+    ports = call.a.to, call.b.to
+    for _ in range(2):
+        assert_talk(call)
+        assert rig.upgrade() == 1
+        assert_talk(call)
+        call.offer("8 PCMA/8000", known=True)
+        call.answer("8 PCMA/8000")
+        assert (call.a.to, call.b.to) == ports
+    call.delete()
+    assert {r["reason"] for r in rig.recorded(1)} == {"stopped"}
+
+
+def test_no_request_is_refused(daemon, tmp_path):
+    ng, http = f"127.0.0.1:{free_port()}", f"127.0.0.1:{free_port()}"
+    rig = Upgraded(daemon, tmp_path, "--ng", ng, "--http", http)
+    proxy = System(ng)
+    rig.fill()
+    over = threading.Event()
+    wrong, longest = [], {}
+
+    def ask_again(name, ask):
+        while not over.is_set():
+            begun = time.monotonic()
+            try:
+                ask()
+            except (OSError, AssertionError, ValueError) as e:
+                wrong.append((name, repr(e)))
+            longest[name] = max(longest.get(name, 0), time.monotonic() - begun)
+            time.sleep(.002)
+
+    def page():
+        urllib.request.urlopen(f"http://{http}/healthz",
+                               timeout=PATIENCE).read()
+
+    asking = [threading.Thread(target=ask_again, args=each) for each in
+              [("ng", lambda: proxy.ask("ping")), ("http", page)]]
+    for thread in asking:
+        thread.start()
+    try:
+        for _ in range(UPGRADES):
+            assert rig.upgrade() == len(rig.calls)
+    finally:
+        over.set()
+        for thread in asking:
+            thread.join()
+    print("longest:", {n: f"{t * 1000:.0f} ms" for n, t in longest.items()})
+    assert not wrong
     rig.stop_calls()
