@@ -194,4 +194,16 @@ void endpoint_rtcp_bye(struct endpoint *ep, cr_ns now);
 void endpoint_rtcp_report(struct endpoint *ep, bool last,
 			  struct endpoint_rtcp_info *out);
 
+/** Another process has used its state since: what that points to is ours again.
+ * While its receiver does not hear @ep. */
+static inline void endpoint_rtcp_reclaim(struct endpoint *ep)
+{
+	struct endpoint_rtcp *r = ep->rtcp;
+
+	if (!r)
+		return;
+	r->kept->session.cfg.cname = r->kept->cname;
+	r->kept->session.cfg.sent = &r->kept->stream;
+}
+
 #endif

@@ -164,6 +164,8 @@ int node_unit_back(const struct node_unit *u, struct cr_err *e)
 	for (unsigned i = 0; i < 2; i++) {
 		const struct node_endpoint *ep = end_of(u, i);
 
+		if (ep)
+			endpoint_rtcp_reclaim(ep->endpoint);
 		if (ep && !err)
 			err = receivers_go_on_endpoint(ep->node->receivers,
 						       ep->endpoint, e);
