@@ -251,14 +251,6 @@ static void push_packet(struct transcoder *c, const struct stream_packet *p)
 	packet_push_frame(c, &frame);
 }
 
-/* Let the receive stage @f of @c go by the terms of now. */
-static void follow_terms(struct transcoder *c, struct receive_stage *f)
-{
-	receive_stage_set_period(f, transcoder_period(c));
-	receive_stage_set_fill(f, (enum receive_stage_fill)atomic_load_explicit(
-					  &c->fill, memory_order_relaxed));
-}
-
 /* Put a packet into receive stage @f, from which frames may come at once. */
 static void let_in(struct transcoder *c, struct receive_stage *f,
 		   const struct stream_packet *p)
@@ -283,7 +275,9 @@ static void let_in(struct transcoder *c, struct receive_stage *f,
 	} else {
 		in.codec.clock = p->type.clock;
 	}
-	follow_terms(c, f);
+	receive_stage_set_period(f, transcoder_period(c));
+	receive_stage_set_fill(f, (enum receive_stage_fill)atomic_load_explicit(
+					  &c->fill, memory_order_relaxed));
 	/* a jitter buffer sorts by itself: only counted here */
 	if (receive_stage_buffers(f))
 		(void)rtp_source_update(&c->stream->account->seen, p->rtp.seq);

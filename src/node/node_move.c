@@ -52,11 +52,6 @@ int node_may_move(struct node *n, struct cr_err *e)
 	return 0;
 }
 
-static bool has_ports(const struct node_call *c)
-{
-	return c->endpoint[0] != NULL;
-}
-
 bool node_unit_next(struct node *n, enum node_unit_kind kind,
 		    struct node_unit *u)
 {
@@ -70,7 +65,7 @@ bool node_unit_next(struct node *n, enum node_unit_kind kind,
 			ep = node_endpoint_after(n, ep->id);
 	} else {
 		c = node_call_after(n, u->id);
-		while (c && (c->ending || has_ports(c) != ports))
+		while (c && (c->ending || !c->endpoint[0] == ports))
 			c = node_call_after(n, c->id);
 	}
 	*u = (struct node_unit){ c ? c->id : ep ? ep->id : 0, c, ep };

@@ -268,12 +268,6 @@ static void record_interim(struct node_call *c)
 	free(r);
 }
 
-static bool is_interim_due(const struct node_call *c, cr_ns now, cr_ns each)
-{
-	return !c->ending && !c->stream[0]->untold &&
-	       (!c->recorded || now - c->recorded >= each);
-}
-
 void node_records_interim(struct node *n, cr_ns each)
 {
 	cr_ns now = clock_now();
@@ -283,7 +277,8 @@ void node_records_interim(struct node *n, cr_ns each)
 	if (!n->cfg.recorded)
 		return;
 	RB_FOREACH (c, node_call_tree, &n->calls) {
-		if (!is_interim_due(c, now, each))
+		if (c->ending || c->stream[0]->untold ||
+		    (c->recorded && now - c->recorded < each))
 			continue;
 		c->recorded = now;
 		record_interim(c);

@@ -82,14 +82,6 @@ bool replica_books_found(struct replica_books *b, unsigned slot)
 	return true;
 }
 
-/* The text of @slot, which has changed, or NULL: it is being written. */
-static char *changed_text(const struct state_slot *slot)
-{
-	char text[STATE_TEXT_MAX + 1];
-
-	return state_get_text(slot, text) ? strdup(text) : NULL;
-}
-
 static void note_change(struct replica_books *b, unsigned i,
 			const struct state_slot *slot, cr_ns shift,
 			struct replica_batch *out)
@@ -111,7 +103,11 @@ static void note_change(struct replica_books *b, unsigned i,
 	if (c->is.text == has->text && c->is.records == has->records)
 		return;
 	if (c->is.text && c->is.text != has->text) {
-		c->text = changed_text(slot);
+		char text[STATE_TEXT_MAX + 1];
+
+		/* no text: it is being written */
+		if (state_get_text(slot, text))
+			c->text = strdup(text);
 		if (!c->text)
 			return;
 	}

@@ -298,7 +298,7 @@ static void kill_new_process(const struct upgrade *u)
 }
 
 /* The new process has all: from now on it is the daemon, whatever happens. */
-static void pass_on(const struct upgrade *u)
+static void announce_successor(const struct upgrade *u)
 {
 	const cr_ns end = clock_now() + CR_SEC;
 
@@ -358,7 +358,7 @@ static void move_calls(struct upgrade *u)
 		kill_new_process(u);
 		take_calls_back(u);
 	} else {
-		pass_on(u);
+		announce_successor(u);
 		log_event(
 			LOG_INFO, "upgraded", LOG_INT("calls", u->moved),
 			LOG_REAL("ms", (double)(clock_now() - began) / 1e6, 1));
