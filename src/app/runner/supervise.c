@@ -367,7 +367,7 @@ static void start_next(struct supervisor *s, const char *program, int hand_over)
 		log_event(LOG_INFO, "upgrade", LOG_INT("pid", pid),
 			  LOG_STR("program", program));
 	} else {
-		(void)snprintf(text, sizeof(text), "failed %s", e.text);
+		(void)snprintf(text, sizeof(text), "failed %.500s", e.text);
 		(void)send(hand_over, text, strlen(text),
 			   MSG_DONTWAIT | MSG_NOSIGNAL);
 	}
