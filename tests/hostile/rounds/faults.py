@@ -73,4 +73,4 @@ def sound(scene, asker):
     if not scene.node.lives():
         raise Wrong(f"it has ended: {scene.node.daemon.process.poll()}")
     wait_for("the good calls are what is left", lambda: asker.result(
-        "stats")["calls"] == len(scene.good.calls))
+        "stats")["streams"] == len(scene.good.calls))
