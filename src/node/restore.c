@@ -162,7 +162,7 @@ void node_endpoint_forget(const struct node_endpoint *ep)
 {
 	char name[NODE_HELD_NAME];
 
-	if (!ep->slot)
+	if (!ep->slot || ep->node->cfg.arrives)
 		return;
 	state_slot_end(ep->slot);
 	store_remove(ep->node->cfg.store, node_endpoint_name(name, ep->id));
@@ -178,7 +178,7 @@ static void release_sockets(struct node *n, uint32_t call)
 
 void node_call_forget(const struct node_call *c)
 {
-	if (!c->slot)
+	if (!c->slot || c->node->cfg.arrives)
 		return;
 	state_slot_end(c->slot);
 	release_sockets(c->node, c->id);
@@ -381,9 +381,10 @@ void node_restored(struct node *n, const struct call_past *past, bool is)
 	n->restoring = NULL;
 	if (is || n->cfg.arrives) /* the other process goes on with it */
 		return;
-	if (past->id)
+	/* those of another machine have names here that may be ours */
+	if (past->how == RESTORE_HELD && past->id)
 		release_sockets(n, past->id);
-	else
+	else if (past->how == RESTORE_HELD)
 		store_remove(
 			n->cfg.store,
 			node_endpoint_name(name, past->stream[0].endpoint));

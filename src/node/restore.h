@@ -119,7 +119,8 @@ const char *node_endpoint_name(char buf[NODE_HELD_NAME], uint32_t endpoint);
 
 /** A slot for a call that begins, or goes on; NULL: nobody keeps it. */
 struct state_slot *node_take_slot(struct node *n);
-/** The call is ending: nobody is to go on with it. */
+/** The call is ending: nobody is to go on with it, but for the process that
+ * still has it (node_config.arrives). */
 void node_call_forget(const struct node_call *c);
 /** The same of an endpoint. */
 void node_endpoint_forget(const struct node_endpoint *ep);
