@@ -276,6 +276,17 @@ static uint64_t layout(void)
 	return check;
 }
 
+/* How many slots a file of @bytes has. */
+static unsigned slots_in(off_t bytes)
+{
+	if (bytes < STATE_HEAD)
+		return 0;
+	if ((uint64_t)bytes > MAP_BYTES)
+		return STATE_SLOTS;
+	return (unsigned)(((size_t)bytes - STATE_HEAD) /
+			  sizeof(struct state_slot));
+}
+
 static struct state_memory *map_memory(int fd, unsigned n, struct cr_err *e)
 {
 	struct state_memory *m = calloc(1, sizeof(*m));
@@ -319,7 +330,6 @@ struct state_memory *state_memory_adopt(int fd, struct cr_err *e)
 {
 	struct state_memory *m;
 	struct stat st;
-	size_t bytes;
 
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_size < STATE_HEAD ||
 	    (uint64_t)st.st_size > MAP_BYTES) {
@@ -328,8 +338,7 @@ struct state_memory *state_memory_adopt(int fd, struct cr_err *e)
 		(void)close(fd);
 		return NULL;
 	}
-	bytes = (size_t)st.st_size - STATE_HEAD;
-	m = map_memory(fd, (unsigned)(bytes / sizeof(struct state_slot)), e);
+	m = map_memory(fd, slots_in(st.st_size), e);
 	if (!m || (!memcmp(m->at, STATE_MAGIC, sizeof(STATE_MAGIC)) &&
 		   *state_word(m, 0) == layout()))
 		return m;
@@ -391,11 +400,8 @@ static void count_slots(struct state_memory *m)
 	struct stat st;
 
 	if (!fstat(m->fd, &st))
-		atomic_store_explicit(
-			&m->n,
-			(unsigned)(((size_t)st.st_size - STATE_HEAD) /
-				   sizeof(struct state_slot)),
-			memory_order_release);
+		atomic_store_explicit(&m->n, slots_in(st.st_size),
+				      memory_order_release);
 }
 
 struct state_slot *state_slot_take(struct state_memory *m)
