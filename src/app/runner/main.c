@@ -627,14 +627,18 @@ static void on_upgraded(void *arg, int err, const struct cr_err *why,
 			unsigned calls)
 {
 	struct daemon *d = arg;
+	const bool asked = d->asker;
 
 	d->upgrade = NULL;
-	if (d->asker)
+	if (asked)
 		service_upgraded(d->service, d->asker, err, why, calls);
 	d->asker = NULL;
 	if (!err)
 		leave_to_other(d);
-	(void)notify_ready(d); /* SIGHUP waits for it */
+	if (asked)
+		return;
+	reread_config(d); /* as SIGHUP wanted */
+	(void)notify_ready(d);
 }
 
 static int start_upgrade(struct daemon *d, const char *program,
