@@ -147,6 +147,12 @@ void handover_wake(struct handover *h)
 	inlet_wake(h->in);
 }
 
+bool handover_is_empty(const struct handover *h)
+{
+	return atomic_load_explicit(&h->tail, memory_order_acquire) ==
+	       atomic_load_explicit(&h->head, memory_order_acquire);
+}
+
 const struct intake_packet *handover_first(struct handover *h)
 {
 	unsigned tail = atomic_load_explicit(&h->tail, memory_order_relaxed);
@@ -640,6 +646,11 @@ int rx_go_on_endpoint(struct rx *rx, struct endpoint *ep, struct cr_err *e)
 	return hear_endpoint(rx, ep, e);
 }
 
+void rx_begin_pauses(struct rx *rx)
+{
+	rx->paused = inlet_paused(rx->in);
+}
+
 bool rx_rests(const struct rx *rx)
 {
 	return inlet_paused(rx->in) == rx->paused;
@@ -867,6 +878,20 @@ bool receivers_rest(const struct receivers *r)
 		if (!rx_rests(r->one[i].rx))
 			return false;
 	return true;
+}
+
+bool receivers_took_all(const struct receivers *r)
+{
+	for (unsigned i = 0; i < r->nbox; i++)
+		if (!handover_is_empty(r->box[i]))
+			return false;
+	return true;
+}
+
+void receivers_begin_pauses(struct receivers *r)
+{
+	for (unsigned i = 0; i < r->count; i++)
+		rx_begin_pauses(r->one[i].rx);
 }
 
 void receivers_gather(struct receivers *r)

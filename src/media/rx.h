@@ -105,6 +105,9 @@ bool handover_put(struct handover *h, const struct intake_packet *p);
 /** Let the owner look, if it waits. Any thread. */
 void handover_wake(struct handover *h);
 
+/** Has its owner taken all? Any thread. */
+bool handover_is_empty(const struct handover *h);
+
 /** The oldest packet, until handover_done(). NULL: there is none. The owner. */
 const struct intake_packet *handover_first(struct handover *h);
 /** The oldest one has been taken. */
@@ -168,6 +171,9 @@ void rx_pause_endpoint(struct rx *rx, struct endpoint *ep);
 int rx_go_on_endpoint(struct rx *rx, struct endpoint *ep, struct cr_err *e);
 /** Pause its socket of the shared port, if it has one, until rx_listen(). */
 void rx_pause_shared(struct rx *rx);
+/** Before the first pause: those of a failed attempt that it never let go of
+ * are not waited for. */
+void rx_begin_pauses(struct rx *rx);
 /** Has the receiver let go of all sockets that were paused? A grace period
  * later it has handed out all that it has taken from them. */
 bool rx_rests(const struct rx *rx);
@@ -263,6 +269,9 @@ int receivers_go_on_endpoint(struct receivers *r, struct endpoint *ep,
 void receivers_pause_shared(struct receivers *r);
 /** All of them: see rx_rests(). */
 bool receivers_rest(const struct receivers *r);
+void receivers_begin_pauses(struct receivers *r);
+/** Has each taken what others have read for it from the shared port? */
+bool receivers_took_all(const struct receivers *r);
 
 /** Between these two, adding and removing endpoints wakes no receiver. The
  * second one wakes those that have something to do: what belongs together costs

@@ -119,6 +119,11 @@ unsigned node_unit_pause(const struct node_unit *u,
 	return slots;
 }
 
+void node_move_begin(struct node *n)
+{
+	receivers_begin_pauses(n->receivers);
+}
+
 void node_move_pause_shared(struct node *n)
 {
 	receivers_pause_shared(n->receivers);
@@ -127,6 +132,11 @@ void node_move_pause_shared(struct node *n)
 bool node_move_unread(const struct node *n)
 {
 	return receivers_rest(n->receivers);
+}
+
+bool node_move_taken(const struct node *n)
+{
+	return receivers_took_all(n->receivers);
 }
 
 bool node_unit_rests(const struct node_unit *u)
@@ -150,9 +160,11 @@ int node_unit_back(const struct node_unit *u, struct cr_err *e)
 
 	for (unsigned i = 0; u->call && i < u->call->nstreams; i++) {
 		struct stream *s = u->call->stream[i]->stream;
+		struct state_stream *kept = &u->call->slot->stream[i];
 		struct state_sent was;
 
-		if (state_get_sent(&u->call->slot->stream[i], &was) && was.at &&
+		state_end_frame(kept); /* of a process that has died in one */
+		if (state_get_sent(kept, &was) && was.at &&
 		    was.seq != s->out.seq)
 			stream_resume(s, &was);
 	}

@@ -56,6 +56,8 @@ enum { NODE_UNIT_SLOTS = 3 };
  * have ended are freed first. */
 int node_may_move(struct node *n, struct cr_err *e);
 
+/** Before the first pause of an attempt. */
+void node_move_begin(struct node *n);
 /** The unit of @kind with the next id. False: there is none. */
 bool node_unit_next(struct node *n, enum node_unit_kind kind,
 		    struct node_unit *u);
@@ -68,6 +70,9 @@ void node_move_pause_shared(struct node *n);
 /** Have the receivers let go of all that was paused? A grace period later,
  * node_unit_rests() means what it says. */
 bool node_move_unread(const struct node *n);
+/** A grace period after that: have they taken what others have read for them
+ * from the shared port? One more is needed then. */
+bool node_move_taken(const struct node *n);
 /** Has all that was read of it been sent? */
 bool node_unit_rests(const struct node_unit *u);
 /** Go on with it, behind what the other process has sent. 0, or -errno with @e:

@@ -36,6 +36,10 @@
 /* For a receiver or a worker to let go of a call, and for an answer. */
 #define REST_LIMIT (500 * CR_MS)
 #define ANSWER_LIMIT (3 * CR_SEC)
+/* For it to be complete when it has all calls, which go on meanwhile. */
+#define ALIVE_LIMIT (10 * CR_SEC)
+/* The watchdog is fed so often while calls move. */
+#define FEED_EACH CR_SEC
 /* For a process to die that was killed. */
 #define KILL_LIMIT (5 * CR_SEC)
 /* Between two looks at threads that let go. */
@@ -54,6 +58,7 @@ struct upgrade {
 	uint32_t paused[NODE_UNIT_KINDS]; /* up to these ids */
 	bool shared_paused;
 	unsigned moved; /* calls */
+	cr_ns fed;
 };
 
 /* --- messages --- */
@@ -98,7 +103,9 @@ static int receive_words(int fd, char *text, int *rights, cr_ns limit)
 	ssize_t got;
 	int n;
 
-	n = poll(&p, 1, limit == CR_NEVER ? -1 : (int)(limit / CR_MS));
+	do /* signals are for later */
+		n = poll(&p, 1, limit == CR_NEVER ? -1 : (int)(limit / CR_MS));
+	while (n < 0 && errno == EINTR);
 	if (n <= 0)
 		return n ? -errno : -ETIMEDOUT;
 	got = recvmsg(fd, &m, MSG_CMSG_CLOEXEC);
@@ -155,12 +162,14 @@ static void look_again(void)
 	(void)clock_nanosleep(CLOCK_MONOTONIC, 0, &t, NULL);
 }
 
-/* The receivers have handed out all that they took from what is paused. */
-static int wait_for_receivers(const struct node *n, struct cr_err *e)
+/* Until all receivers have done what @done says, and a grace period. */
+static int wait_for_receivers(const struct node *n,
+			      bool (*done)(const struct node *n),
+			      struct cr_err *e)
 {
 	const cr_ns end = clock_now() + REST_LIMIT;
 
-	while (!node_move_unread(n)) {
+	while (!done(n)) {
 		if (clock_now() > end)
 			return cr_fail(e, -ETIMEDOUT,
 				       "a receiver does not let go of a call");
@@ -213,7 +222,7 @@ struct batch {
 static int move_batch(struct upgrade *u, const struct batch *b,
 		      struct cr_err *e)
 {
-	int err = wait_for_receivers(u->cfg.node, e);
+	int err = wait_for_receivers(u->cfg.node, node_move_unread, e);
 
 	for (unsigned i = 0; i < b->units && !err; i++)
 		err = wait_for_workers(&b->unit[i], e);
@@ -223,6 +232,10 @@ static int move_batch(struct upgrade *u, const struct batch *b,
 		err = expect_words(u->fd, "moved", ANSWER_LIMIT, e);
 	for (unsigned i = 0; i < b->units && !err; i++)
 		u->moved += b->unit[i].call != NULL;
+	if (!err && clock_now() - u->fed > FEED_EACH) {
+		(void)notify_send(u->cfg.manager, "WATCHDOG=1");
+		u->fed = clock_now();
+	}
 	return err;
 }
 
@@ -256,16 +269,19 @@ static int move_all(struct upgrade *u, struct cr_err *e)
 	struct node *n = u->cfg.node;
 	uint32_t stream, endpoint;
 	char text[TEXT];
-	int err = 0;
+	int err = move_kind(u, NODE_UNIT_ENDPOINT, e);
 
-	for (enum node_unit_kind k = 0; k < NODE_UNIT_KINDS && !err; k++) {
-		u->shared_paused = k == NODE_UNIT_SHARED;
-		if (u->shared_paused)
-			node_move_pause_shared(n);
-		err = move_kind(u, k, e);
-	}
 	if (!err)
-		err = wait_for_receivers(n, e);
+		err = move_kind(u, NODE_UNIT_CALL, e);
+	if (err)
+		return err;
+	node_move_pause_shared(n);
+	u->shared_paused = true;
+	err = wait_for_receivers(n, node_move_unread, e);
+	if (!err)
+		err = wait_for_receivers(n, node_move_taken, e);
+	if (!err)
+		err = move_kind(u, NODE_UNIT_SHARED, e);
 	if (err)
 		return err;
 	node_last_ids(n, &stream, &endpoint);
@@ -273,7 +289,19 @@ static int move_all(struct upgrade *u, struct cr_err *e)
 		       endpoint);
 	err = send_words(u->fd, text, NULL, 0);
 	return err ? cr_fail(e, err, "the hand-over: %s", strerror(-err))
-		   : expect_words(u->fd, "alive", ANSWER_LIMIT, e);
+		   : expect_words(u->fd, "alive", ALIVE_LIMIT, e);
+}
+
+/* The supervisor's queue may be full. 0, or -errno after a second. */
+static int tell_supervisor(const struct upgrade *u, const char *line)
+{
+	const cr_ns end = clock_now() + CR_SEC;
+	int err;
+
+	while ((err = notify_send(u->cfg.manager, "%s", line)) &&
+	       clock_now() < end)
+		look_again();
+	return err;
 }
 
 /* Have the new process killed, and wait until it is dead. */
@@ -283,7 +311,7 @@ static void kill_new_process(const struct upgrade *u)
 	int rights[NODE_MOVE_FDS], rc;
 	char text[TEXT];
 
-	(void)notify_send(u->cfg.manager, "UPGRADE=");
+	(void)tell_supervisor(u, "UPGRADE=");
 	do
 		rc = receive_words(u->fd, text, rights,
 				   cr_ns_max(end - clock_now(), 0));
@@ -300,13 +328,8 @@ static void kill_new_process(const struct upgrade *u)
 /* The new process has all: from now on it is the daemon, whatever happens. */
 static void announce_successor(const struct upgrade *u)
 {
-	const cr_ns end = clock_now() + CR_SEC;
-
-	while (notify_send(u->cfg.manager, "UPGRADED=1")) {
-		if (clock_now() > end)
-			abort(); /* as after any crash, another one begins */
-		look_again();
-	}
+	if (tell_supervisor(u, "UPGRADED=1"))
+		abort(); /* as after any crash, another one begins */
 }
 
 static void take_calls_back(struct upgrade *u)
@@ -343,7 +366,7 @@ static void end_upgrade(struct upgrade *u, int err, const struct cr_err *why)
 static void abandon_upgrade(struct upgrade *u, int err,
 			    const struct cr_err *why)
 {
-	(void)notify_send(u->cfg.manager, "UPGRADE=");
+	(void)tell_supervisor(u, "UPGRADE=");
 	end_upgrade(u, err, why);
 }
 
@@ -353,6 +376,7 @@ static void move_calls(struct upgrade *u)
 	struct cr_err e = { "" };
 	int err;
 
+	node_move_begin(u->cfg.node);
 	err = move_all(u, &e);
 	if (err) {
 		kill_new_process(u);
@@ -406,6 +430,9 @@ static int ask_supervisor(struct upgrade *u, const char *program,
 	char more[4096 + 16];
 	int pair[2], err;
 
+	/* a line of its own would be another message */
+	if (*program != '/' || strchr(program, '\n'))
+		return cr_fail(e, -EINVAL, "%s: give the whole path", program);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
 		return cr_fail(e, -errno, "a socket pair: %s", strerror(errno));
 	u->fd = pair[0];
@@ -522,5 +549,9 @@ int upgrade_arrived(int fd, struct cr_err *e)
 {
 	int err = send_words(fd, "alive", NULL, 0);
 
-	return err ? cr_fail(e, err, "the old process has ended") : 0;
+	if (err)
+		return cr_fail(e, err, "the old process has ended");
+	/* that takes the end of @fd for ours: it closes it first */
+	err = expect_words(fd, "", CR_NEVER, e);
+	return err == -EPIPE ? 0 : err;
 }

@@ -15,7 +15,7 @@
  *    |---- end STREAM ENDPOINT (the last ids) ---------------------------->|
  *    |<------------------------ alive -------------------------------------|
  *    |--- UPGRADED=1 ---------------------->|                              |
- *    exits                                  |<--- READY=1 -----------------|
+ *    closes hand-over, exits                |<--- READY=1 -----------------|
  *
  * Until UPGRADED=1 the supervisor believes the old process: if that dies, it
  * kills the new one and starts another, as after any crash. Until "alive",
@@ -60,8 +60,8 @@ int upgrade_start(struct upgrade **out, const struct upgrade_config *cfg,
  * upgrade_arrived() follows; or -errno with @e: it should end, without touching
  * what it shares. */
 int upgrade_arrive(int fd, struct service *sv, struct cr_err *e);
-/** It serves from now on, and is the daemon when the old one says so. -errno
- * with @e, as that. */
+/** It is complete: wait until the old one has said that this one is the daemon,
+ * or has died. -errno with @e, as that. The caller closes @fd. */
 int upgrade_arrived(int fd, struct cr_err *e);
 /** The new process cannot be: say @why by @fd. */
 void upgrade_fail(int fd, const char *why);
