@@ -21,8 +21,9 @@
  *      '------ after the delay -------- WAITING
  *
  * Beside the daemon there may be the next one, from UPGRADE=PROGRAM until the
- * daemon says UPGRADED=1, which makes that one the daemon. What it stores is
- * held, too. Until then it dies with the daemon, and is nobody's loss.
+ * daemon says UPGRADED=1, which makes that one the daemon. What it stores and
+ * removes before that counts from then on. Until then it dies with the daemon,
+ * and is nobody's loss.
  */
 #define _GNU_SOURCE
 #include "app/runner/supervise.h"
@@ -75,6 +76,8 @@ enum {
 struct kept {
 	int fd;
 	char *name;
+	bool next; /* the next daemon has stored it */
+	bool gone; /* the next daemon has removed it */
 };
 
 struct supervisor {
@@ -90,9 +93,8 @@ struct supervisor {
 
 	pid_t child; /* 0: it waits for restart_at */
 	pid_t next;  /* in an upgrade; 0: there is none */
-	bool next_ready;
 	char next_program[PATH_MAX];
-	cr_ns next_started;
+	bool upgraded; /* program was not started by hand */
 	cr_ns started, fed, restart_at, fed_up;
 	cr_ns aborted; /* SIGABRT was sent; 0: no */
 	cr_ns watchdog;
@@ -121,17 +123,38 @@ static void drop_all(struct supervisor *s)
 		drop_kept(s, s->n - 1);
 }
 
-static void drop_named(struct supervisor *s, const char *name)
+/* As the daemon says, or (@next) the next one, which leaves the daemon's. */
+static void drop_named(struct supervisor *s, const char *name, bool next)
 {
-	for (unsigned i = s->n; i--;)
-		if (!strcmp(s->kept[i].name, name))
+	for (unsigned i = s->n; i--;) {
+		struct kept *k = &s->kept[i];
+
+		if (strcmp(k->name, name) != 0)
+			continue;
+		if (k->next == next)
 			drop_kept(s, i);
+		else
+			k->gone |= next;
+	}
 }
 
-/* @fd is the supervisor's. */
-static void keep_fd(struct supervisor *s, const char *name, int fd)
+/* There is no next daemon any more: it is the daemon (@is), or was none. */
+static void settle_kept(struct supervisor *s, bool is)
 {
-	struct kept k = { .fd = fd, .name = strdup(name) };
+	for (unsigned i = s->n; i--;) {
+		struct kept *k = &s->kept[i];
+
+		if (is ? k->gone : k->next)
+			drop_kept(s, i);
+		else
+			k->next = k->gone = false;
+	}
+}
+
+/* @fd is the supervisor's. False: it is closed. */
+static bool keep_fd(struct supervisor *s, const char *name, int fd, bool next)
+{
+	struct kept k = { .fd = fd, .name = strdup(name), .next = next };
 	unsigned room = s->room ? 2 * s->room : 64;
 
 	if (s->n == s->room) {
@@ -144,12 +167,13 @@ static void keep_fd(struct supervisor *s, const char *name, int fd)
 	}
 	if (k.name && s->n < s->room) {
 		s->kept[s->n++] = k;
-		return;
+		return true;
 	}
 	log_event(LOG_ERROR, "store-full", LOG_STR("name", name),
 		  LOG_STR("why", "out of memory"));
 	free(k.name);
 	(void)close(fd);
+	return false;
 }
 
 /* Printable, and no separator of LISTEN_FDNAMES. */
@@ -329,7 +353,7 @@ static pid_t fork_daemon(struct supervisor *s, const char *path, bool checked,
 static void start_daemon_process(struct supervisor *s)
 {
 	struct cr_err e = { "" };
-	pid_t pid = fork_daemon(s, s->program, false, &e);
+	pid_t pid = fork_daemon(s, s->program, s->upgraded, &e);
 
 	s->started = clock_now();
 	s->child = pid > 0 ? pid : 0;
@@ -343,15 +367,16 @@ static void start_daemon_process(struct supervisor *s)
 
 /* --- upgrades --- */
 
-/* What is stored as the hand-over is passed on once. Where there is none, the
- * daemon hears why, by that. */
+/* The daemon hears why there is none, by the hand-over; or, without memory for
+ * that, by its end. A process that has none would take the calls. */
 static void start_next(struct supervisor *s, const char *program, int hand_over)
 {
 	struct cr_err e = { "" };
 	char text[512];
 	pid_t pid;
 
-	keep_fd(s, UPGRADE_NAME "+0.1", hand_over);
+	if (!keep_fd(s, UPGRADE_NAME "+0.1", hand_over, false))
+		return;
 	if (s->next)
 		pid = cr_fail(&e, -EBUSY, "an upgrade is under way");
 	else if (!s->ready || s->ending)
@@ -360,8 +385,6 @@ static void start_next(struct supervisor *s, const char *program, int hand_over)
 		pid = fork_daemon(s, program, true, &e);
 	if (pid > 0) {
 		s->next = pid;
-		s->next_started = clock_now();
-		s->next_ready = false;
 		(void)snprintf(s->next_program, sizeof(s->next_program), "%s",
 			       program);
 		log_event(LOG_INFO, "upgrade", LOG_INT("pid", pid),
@@ -371,7 +394,7 @@ static void start_next(struct supervisor *s, const char *program, int hand_over)
 		(void)send(hand_over, text, strlen(text),
 			   MSG_DONTWAIT | MSG_NOSIGNAL);
 	}
-	drop_named(s, UPGRADE_NAME "+0.1");
+	drop_named(s, UPGRADE_NAME "+0.1", false);
 }
 
 /* It may have ended by itself, and waits to be reaped then. */
@@ -382,6 +405,7 @@ static void end_next(struct supervisor *s)
 	(void)kill(s->next, SIGKILL);
 	(void)waitpid(s->next, NULL, 0);
 	s->next = 0;
+	settle_kept(s, false);
 }
 
 /* The daemon has given all that it had to the next one, and ends. */
@@ -391,9 +415,11 @@ static void promote_next(struct supervisor *s)
 		  LOG_INT("was", s->child));
 	s->child = s->next; /* 0: it has died since, and another one starts */
 	s->next = 0;
+	settle_kept(s, true);
 	s->ready = false;
-	s->started = s->restart_at = s->next_started;
+	s->started = s->restart_at = clock_now();
 	s->aborted = 0;
+	s->upgraded = true;
 	memcpy(s->program, s->next_program, sizeof(s->program));
 	if (s->ending && s->child)
 		(void)kill(s->child, SIGTERM);
@@ -424,8 +450,7 @@ static bool take_notice(struct supervisor *s, const char *line)
 	return true;
 }
 
-/* Of the daemon, or (@next) of the next one, which has no say before it is
- * ready. */
+/* Of the daemon, or (@next) of the next one, which only stores and removes. */
 static void take_message(struct supervisor *s, bool next, char *text,
 			 const int *fd, unsigned nfd)
 {
@@ -443,20 +468,15 @@ static void take_message(struct supervisor *s, bool next, char *text,
 			name = line + 7;
 		else if (!strncmp(line, "UPGRADE=", 8))
 			program = line + 8;
-		else if (next)
-			s->next_ready |= !strcmp(line, "READY=1");
-		else if (!strcmp(line, "UPGRADED=1"))
+		else if (!next && !strcmp(line, "UPGRADED=1"))
 			upgraded = true;
-		else if (*line && strncmp(line, "FDPOLL=", 7) &&
+		else if (!next && *line && strncmp(line, "FDPOLL=", 7) &&
 			 take_notice(s, line) && len < sizeof(up))
 			len += (size_t)snprintf(up + len, sizeof(up) - len,
 						"%s%s", len ? "\n" : "", line);
 	}
-	if (upgraded) {
+	if (upgraded)
 		promote_next(s);
-		if (s->next_ready && take_notice(s, "READY=1"))
-			(void)notify_send(&s->up, "READY=1");
-	}
 	if (program && !next && !*program)
 		end_next(s);
 	if (program && !next && *program && nfd == 1) {
@@ -465,10 +485,10 @@ static void take_message(struct supervisor *s, bool next, char *text,
 	}
 	put &= name_is_allowed(name);
 	if (removed)
-		drop_named(s, name);
+		drop_named(s, name, next);
 	for (unsigned i = 0; i < nfd; i++)
 		if (put)
-			keep_fd(s, name, fd[i]);
+			(void)keep_fd(s, name, fd[i], next);
 		else
 			(void)close(fd[i]);
 	if (len && len < sizeof(up))
@@ -577,8 +597,10 @@ static bool reap_children(struct supervisor *s, int *code)
 		/* pending output of a daemon that has ended */
 		for (unsigned i = 0; i < BURST && hear_daemon(s); i++)
 			;
-		if (pid == s->next)
+		if (pid == s->next) {
 			s->next = 0;
+			settle_kept(s, false);
+		}
 		if (pid != s->child)
 			continue;
 		/* what it has half of, a fresh one has whole */
@@ -619,7 +641,7 @@ static cr_ns hangs_at(const struct supervisor *s)
 		return s->aborted + ABORT_LIMIT;
 	if (s->ready)
 		return s->fed + s->watchdog;
-	return s->restarts ? s->started + START_LIMIT : CR_NEVER;
+	return s->once || s->restarts ? s->started + START_LIMIT : CR_NEVER;
 }
 
 static void check_watchdog(struct supervisor *s, cr_ns now)

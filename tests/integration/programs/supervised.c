@@ -9,9 +9,14 @@
  *   put NAME TEXT...   hold files with these texts
  *   many N             hold N files, m0 to mN-1
  *   remove NAME        hold them no longer
+ *   upgrade PROGRAM    have the next daemon started, and print what it says:
+ *                      "ready", or "failed WHY"
+ *   cancel             ... and killed
+ *   upgraded           ... or that is the daemon, and this one exits
  *   exit CODE
- * After each it prints "done". With something held under "poison" it dies
- * before it is ready.
+ * After each it prints "done", but for the last two. With something held under
+ * "poison" it dies before it is ready. The next daemon stores "next" under "a"
+ * and "n" before it is ready, and obeys when it is the daemon.
  */
 #define _GNU_SOURCE
 #include <poll.h>
@@ -20,9 +25,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "app/runner/supervise.h"
+#include "app/runner/upgrade.h"
 #include "observe/store.h"
 
 static struct notify manager;
@@ -112,13 +119,59 @@ static bool read_line(char *line, size_t size)
 	return false;
 }
 
+static int hand_over = -1;
+
+static void start_next_daemon(const char *program)
+{
+	char more[300], said[300];
+	ssize_t len;
+	int pair[2];
+
+	(void)snprintf(more, sizeof(more), "UPGRADE=%s", program);
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) ||
+	    store_offer(&manager, UPGRADE_NAME, pair[1], more))
+		abort();
+	(void)close(pair[1]);
+	hand_over = pair[0];
+	len = read(hand_over, said, sizeof(said));
+	printf("%.*s\n", (int)len, said);
+}
+
+static void cancel_next_daemon(void)
+{
+	char said;
+
+	(void)notify_send(&manager, "UPGRADE=");
+	while (read(hand_over, &said, 1) > 0)
+		;
+	(void)close(hand_over);
+}
+
+/* As the next daemon, by @fd, until it is the daemon. */
+static void be_next(int fd)
+{
+	char names_of_next[][8] = { "a next", "n next" }, said;
+
+	put_texts(names_of_next[0]);
+	put_texts(names_of_next[1]);
+	wait_for_manager();
+	if (write(fd, "ready", 5) != 5)
+		abort();
+	while (read(fd, &said, 1) > 0)
+		;
+	(void)close(fd);
+}
+
 static int obey(void)
 {
 	struct cr_err e = { "" };
 	char line[256];
+	int fd;
 
 	if (notify_open(&manager, &e))
 		return 1;
+	if (store_take(&manager, UPGRADE_NAME, &fd, 1) == 1)
+		be_next(fd);
 	print_passed();
 	for (unsigned i = 0; i < count; i++)
 		if (!strcmp(names[i], "poison"))
@@ -134,6 +187,12 @@ static int obey(void)
 			put_many((unsigned)atoi(rest));
 		else if (!strcmp(verb, "remove"))
 			store_remove(&manager, rest);
+		else if (!strcmp(verb, "upgrade"))
+			start_next_daemon(rest);
+		else if (!strcmp(verb, "cancel"))
+			cancel_next_daemon();
+		else if (!strcmp(verb, "upgraded"))
+			return notify_send(&manager, "UPGRADED=1");
 		else if (!strcmp(verb, "exit"))
 			return atoi(rest);
 		wait_for_manager();

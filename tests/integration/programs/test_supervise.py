@@ -201,6 +201,19 @@ class Obedient:
         os.kill(self.pid, number)
         return self.begun()
 
+    def upgrade(self, program=os.environ.get("SUPERVISED")):
+        """What the next daemon says, or the supervisor of it."""
+        self.process.stdin.write(f"upgrade {program}\n")
+        self.process.stdin.flush()
+        said = self.process.stdout.readline()
+        assert self.process.stdout.readline() == "done\n"
+        return said.strip()
+
+    def upgraded(self):
+        self.process.stdin.write("upgraded\n")
+        self.process.stdin.flush()
+        return self.begun()
+
     def descriptors(self):
         return len(os.listdir(f"/proc/{self.process.pid}/fd"))
 
@@ -267,6 +280,37 @@ def test_what_no_daemon_can_start_with_is_dropped(obedient):
     assert "store-dropped descriptors=2 tries=3" in log
     obedient.say("put other z")
     assert obedient.kill() == {"other": "z"}
+
+
+def test_what_the_next_daemon_stores_counts_when_it_is_the_daemon(obedient):
+    obedient.say("put a one")
+    obedient.say("put b two")
+    assert obedient.upgrade() == "ready"
+    obedient.say("cancel")
+    assert obedient.kill() == {"a": "one", "b": "two"}
+    assert obedient.upgrade() == "ready"
+    obedient.upgraded()
+    until(lambda: len(children(obedient.process.pid)) == 1)
+    assert obedient.kill() == {"a": "next", "b": "two", "n": "next"}
+
+
+def test_a_program_is_looked_at_again_before_it_is_restarted(obedient,
+                                                             tmp_path):
+    at = tmp_path / "at"
+    for folder, mode in ("good", 0o755), ("bad", 0o757):
+        program = tmp_path / folder / "program"
+        program.parent.mkdir()
+        program.write_bytes(pathlib.Path(os.environ["SUPERVISED"]).read_bytes())
+        program.chmod(mode)
+    at.symlink_to("good")
+    assert obedient.upgrade(at / "program") == "ready"
+    obedient.upgraded()
+    obedient.kill()
+    at.unlink()
+    at.symlink_to("bad")
+    os.kill(obedient.pid, signal.SIGKILL)
+    until(lambda: "not-restarted" in obedient.log.read_text())
+    assert not children(obedient.process.pid)
 
 
 def test_a_signal_ends_a_supervisor_that_waits_to_restart(obedient):
