@@ -283,6 +283,19 @@ def test_a_program_that_has_been_replaced_is_upgraded_by_sighup(tmp_path,
     rig.stop_calls()
 
 
+def test_a_sighup_whose_upgrade_fails_reads_the_configuration(tmp_path,
+                                                              daemon):
+    for name in "codec-runner", "codec-ctl":
+        copied(BUILD / name, tmp_path / name)
+    rig = Upgraded(lambda *o: daemon(*o, programs=tmp_path), tmp_path)
+    was = rig.process()
+    os.replace(copied("/bin/false", tmp_path / "new"),
+               tmp_path / "codec-runner")
+    rig.d.process.send_signal(signal.SIGHUP)
+    rig.d.logged("upgrade-failed", "config-read")
+    assert rig.process() == was
+
+
 def test_dialogs_of_a_telephone_system_move_too(daemon, tmp_path):
     at = f"127.0.0.1:{free_port()}"
     rig = Upgraded(daemon, tmp_path, "--ng", at)
