@@ -453,7 +453,9 @@ int node_restore_at_shared(const struct node *n, struct cr_err *e)
 	socklen_t len = sizeof(at);
 	char was[64], is[64];
 
-	if (!n->restoring || n->restoring->how != RESTORE_TAKEN)
+	/* in an upgrade, the options may be others */
+	if (!n->restoring ||
+	    (n->restoring->how != RESTORE_TAKEN && !n->cfg.arrives))
 		return 0;
 	(void)getsockname(n->fd[0], (struct sockaddr *)&at, &len);
 	if (address_equal(&at, &n->restoring->stream[0].at))
