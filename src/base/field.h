@@ -99,8 +99,9 @@ enum {
 	FIELD_UNIT = 256, /**< a SHARE that needs its unit: 90%, not 0.9   */
 	/** An INT whose member has one more than its value: -1 is 0 there. */
 	FIELD_PLUS_ONE = 1024,
-	FIELD_RANGE = 512 /**< a number, or two: "1ms..2ms", of which the
-			       second is not below the first               */
+	FIELD_SECRET = 2048, /**< an option whose value no log has */
+	FIELD_RANGE = 512    /**< a number, or two: "1ms..2ms", of which the
+				  second is not below the first               */
 };
 
 /** Most values of one FIELD_TEXTS. */

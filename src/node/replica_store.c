@@ -187,6 +187,7 @@ int replica_url_parse(struct replica_url *out, const char *text,
 struct replica_store {
 	redisContext *c;
 	const atomic_bool *stop;
+	bool unsent; /* commands */
 	redisReplyObjectFunctions fn;
 	const redisReplyObjectFunctions *all; /* the library's */
 #ifdef HAVE_HIREDIS_SSL
@@ -201,14 +202,23 @@ static int fail_store(const struct replica_store *s, struct cr_err *e)
 					     : "the connection was lost");
 }
 
+/* 0; or -EINTR with @e. */
+static int check_stop(const struct replica_store *s, struct cr_err *e)
+{
+	return atomic_load_explicit(s->stop, memory_order_acquire)
+		       ? cr_fail(e, -EINTR, "it is to stop")
+		       : 0;
+}
+
 /* Wait a little for @events. 0; -EINTR: it is to stop; -ETIMEDOUT: @end. */
 static int wait_piece(const struct replica_store *s, short events, cr_ns end,
 		      struct cr_err *e)
 {
 	struct pollfd p = { .fd = s->c->fd, .events = events };
+	int err = check_stop(s, e);
 
-	if (atomic_load_explicit(s->stop, memory_order_acquire))
-		return cr_fail(e, -EINTR, "it is to stop");
+	if (err)
+		return err;
 	if (clock_now() >= end)
 		return cr_fail(e, -ETIMEDOUT, "no answer in time");
 	(void)poll(&p, 1, POLL_MS);
@@ -268,6 +278,9 @@ static int log_in(struct replica_store *s, const struct replica_url *at,
 	if (!err && *at->password)
 		err = replica_store_reply(s, REDIS_REPLY_STATUS, limit, NULL,
 					  e);
+	/* one that does not know AUTH repeats what it was told */
+	if (err == -EPROTO && strstr(e->text, "unknown command"))
+		err = cr_fail(e, err, "the store does not know AUTH");
 	(void)snprintf(db, sizeof(db), "%u", at->db);
 	if (!err)
 		err = replica_say(s, e, "SELECT", db);
@@ -368,6 +381,7 @@ int replica_store_send(struct replica_store *s, struct replica_command *c,
 	free((void *)c->word);
 	free(c->bytes);
 	*c = (struct replica_command){ 0 };
+	s->unsent = true;
 	return err == REDIS_OK ? 0 : cr_fail(e, -ENOMEM, "out of memory");
 }
 
@@ -391,6 +405,7 @@ static int exchange(struct replica_store *s, size_t *had, short *waits,
 	if (redisBufferWrite(s->c, &all) != REDIS_OK ||
 	    redisBufferRead(s->c) != REDIS_OK)
 		return fail_store(s, e);
+	s->unsent = !all;
 	*had += s->c->reader->len - before;
 	*waits = s->c->reader->len > before ? 0
 		 : all			    ? POLLIN
@@ -413,14 +428,16 @@ int replica_store_reply(struct replica_store *s, int type, cr_ns limit,
 			redisReply **out, struct cr_err *e)
 {
 	const cr_ns end = clock_now() + limit;
+	int err = check_stop(s, e);
 	size_t had = 0;
 	void *r = NULL;
-	int err = 0;
 
 	while (!err) {
 		short waits = 0;
 
-		if (redisReaderGetReply(s->c->reader, &r) != REDIS_OK)
+		/* what comes before it was asked for is no answer */
+		if (!s->unsent &&
+		    redisReaderGetReply(s->c->reader, &r) != REDIS_OK)
 			return cr_fail(e, -EPROTO, "%s", s->c->reader->errstr);
 		if (r)
 			break;

@@ -197,7 +197,8 @@ static int read_clock(struct replicate *r, struct cr_err *e)
 	if (err)
 		return err;
 	if (t->type == REDIS_REPLY_ARRAY && t->elements == 2 &&
-	    t->element[0]->str && t->element[1]->str)
+	    t->element[0]->str && t->element[1]->str &&
+	    t->element[0]->len <= 10 && t->element[1]->len <= 6)
 		r->shift = strtoll(t->element[0]->str, NULL, 10) * CR_SEC +
 			   strtoll(t->element[1]->str, NULL, 10) * CR_US -
 			   clock_now();
@@ -428,7 +429,9 @@ static int say_batch(struct replicate *r, const struct replica_batch *b,
 		n++;
 	}
 	if (err >= 0 && forgets) {
+		(void)pthread_mutex_lock(&r->lock);
 		err = say_forget(r, r->gone, r->gone_run, e);
+		(void)pthread_mutex_unlock(&r->lock);
 		n++;
 	}
 	if (err >= 0)
@@ -592,7 +595,9 @@ static void free_replica(struct replica *p)
 /* A text, or NULL. */
 static char *text_of_reply(const redisReply *r)
 {
-	return r->type == REDIS_REPLY_STRING ? strdup(r->str) : NULL;
+	return r->type == REDIS_REPLY_STRING && r->len <= STATE_TEXT_MAX
+		       ? strdup(r->str)
+		       : NULL;
 }
 
 /* HMGET of the slots @keys[@n], of @hash. */
@@ -624,6 +629,8 @@ static int read_calls(struct replicate *r, struct replica *p,
 	redisReply *text, *records;
 	int err = 0;
 
+	if (keys->elements > STATE_SLOTS)
+		return cr_fail(e, -EPROTO, "the store has too many calls");
 	p->call = calloc(keys->elements + 1, sizeof(*p->call));
 	if (!p->call)
 		return cr_fail(e, -ENOMEM, "out of memory");
@@ -871,6 +878,11 @@ int replicate_open(struct replicate **out, const struct replicate_config *cfg,
 			       cfg->node);
 	if (cfg->other)
 		(void)snprintf(r->other, sizeof(r->other), "%s", cfg->other);
+	if (!err && !strcmp(r->other, r->url.name))
+		err = cr_fail(e, -EINVAL,
+			      "--standby-of: %s is this node itself in the "
+			      "store of --replicate: name another one",
+			      r->other);
 	if (!err && (!r->books || !r->answer))
 		err = cr_fail(e, -ENOMEM, "out of memory");
 	if (!err) {

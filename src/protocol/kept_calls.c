@@ -52,7 +52,8 @@ const struct field call_past_fields[] = {
 	  .required = "" },
 	{ ROW_INT(call_past, "started", started_utc), .max = INT64_MAX },
 	{ ROW_INT(call_past, "node", node_utc), .max = INT64_MAX },
-	{ ROW_INT(call_past, "crashes", crashes), .max = 100 },
+	/* the second one within CRASH_MEMORY ends it */
+	{ ROW_INT(call_past, "crashes", crashes), .max = 1 },
 	{ ROW_INT(call_past, "crashed", crashed_utc), .max = INT64_MAX },
 	{ ROW_OBJECT(call_past, "a", stream[0], stream_past) },
 	{ ROW_OBJECT(call_past, "b", stream[1], stream_past) },
@@ -404,9 +405,15 @@ static int restore_call(struct service *sv, const struct kept_text *t,
 	struct session *s;
 	int err = read_call(t->o, past, &spec, e);
 
-	for (unsigned i = 0; i < 2; i++)
-		if (!err && spec.end[i].endpoint) /* it is there already */
-			past->stream[i].endpoint = 0;
+	for (unsigned i = 0; i < 2; i++) {
+		if (err || !spec.end[i].endpoint)
+			continue;
+		past->stream[i].endpoint = 0;	/* it is there already */
+		if (past->how == RESTORE_MOVED) /* as is another one here */
+			err = cr_fail(e, -ENOTSUP,
+				      "its endpoints were opened by "
+				      "themselves, and cannot move");
+	}
 	if (!err)
 		err = node_restore_as(n, past, e);
 	if (!err)
@@ -518,6 +525,7 @@ int take_call(struct service *sv, const struct replica_call *call, cr_ns shift,
 	struct taken t = { .o = parse_text(call) };
 	int err;
 
+	(void)json_object_del(t.o, "note"); /* no dialog moves */
 	err = is_endpoint(&t)
 		      ? cr_fail(e, -EINVAL, "it is an endpoint, and no call")
 		      : take_foreign(sv, &t, call, shift, RESTORE_MOVED, e);

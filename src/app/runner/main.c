@@ -398,6 +398,8 @@ static const char *option_values(const struct config *c, const struct field *o,
 	size_t n = 0;
 
 	buf[0] = '\0';
+	if (o->flags & FIELD_SECRET)
+		return strncat(buf, "(not shown)", size - 1);
 	for (unsigned i = 0; n < size && (text = config_text(c, o, i, one));
 	     i++)
 		n += (size_t)snprintf(buf + n, size - n, "%s%s", i ? " " : "",

@@ -443,7 +443,7 @@ static const struct field rows[] = {
 	    "[?name=NODE], Redis or Valkey, rediss:// with TLS (&ca=FILE). "
 	    "%XX stands for a character. NODE is this node's name there; "
 	    "default: --node-name. Nothing waits for the store.",
-	    READ(replicate, read_replicate)),
+	    READ(replicate, read_replicate), .flags = FIELD_SECRET),
 	OPT(FIELD_TIME, "replicate-interval", NULL,
 	    "How often changes are copied.", AT(replicate_interval),
 	    .dflt = 100 * CR_MS, .min = 10 * CR_MS, .max = 10 * CR_SEC),

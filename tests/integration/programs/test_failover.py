@@ -4,6 +4,8 @@ a store, from which another node takes them, at the same ports. The store may be
 away, slow, closed or mad: calls do not notice. A call moves to another node."""
 import contextlib
 import json
+import os
+import pathlib
 import signal
 import socket
 import subprocess
@@ -258,6 +260,34 @@ def test_a_call_moves_to_another_node(store, node):
     assert {r["reason"] for r in a.ended(2)} == {"moved"}
 
 
+def test_what_no_node_has_written_is_not_taken_as_a_call(store, node):
+    redis, host = store(), own_host()
+    a = node("a", redis.url("a"), host)
+    party = {"codec": "pcmu", "interface": "moves"}
+    end = a.control.ask("endpoint.open", party)["result"]["endpoint"]
+    own = a.start(a=party, b=party)["call"]
+    opened = a.start(a={"endpoint": end}, b=party)["call"]
+
+    def take(call, change):
+        got = a.control.ask("call.export", {"call": call})["result"]
+        state = json.loads(got["state"])
+        change(state)
+        return a.control.ask("call.take", {**got, "state": json.dumps(state)})
+
+    # it would end at once
+    assert "crashes" in take(own, lambda state: state["past"].update(
+        crashes=2))["error"]["message"]
+    # the endpoint of that id is another one's here
+    free = a.control.ask("endpoint.open", party)["result"]["endpoint"]
+    assert "cannot move" in take(opened, lambda state: state["start"].update(
+        a={"endpoint": free}))["error"]["message"]
+    # nor does it bring a dialog of NG
+    there = take(own, lambda state: state.update(note={}))["result"]["call"]
+    got = a.control.ask("call.export", {"call": there})["result"]
+    assert "note" not in json.loads(got["state"])
+    assert a.listed() == [own, opened, there]
+
+
 def assert_calls_go_on(a):
     """Calls begin, are heard, and end, while the store does what it does."""
     phones = [*a.two(7000, "pcmu"), *a.two(7100, "pcma")]
@@ -364,6 +394,26 @@ def test_a_password_lets_in(store, node):
     assert_calls_go_on(a)
 
 
+def test_a_password_is_in_no_log(daemon, tmp_path):
+    """Neither by a store without AUTH, which repeats it, nor by a new file."""
+    mad = Mad(b"-ERR unknown command `AUTH`, with args beginning with: "
+              b"`s3cret`, \r\n")
+    conf, url = tmp_path / "conf", f"redis://:s3cret@127.0.0.1:{mad.port}"
+    conf.write_text(f"replicate = {url}\n")
+    d = daemon("--config", str(conf))
+    d.logged("does not know AUTH")
+    conf.write_text(f"replicate = {url}/1\n")
+    d.process.send_signal(signal.SIGHUP)
+    d.logged("name=replicate")
+    assert "s3cret" not in d.logged("config-read")
+
+
+def test_a_node_is_no_standby_of_itself(daemon):
+    """It would take its calls from itself."""
+    with pytest.raises(RuntimeError, match="this node itself"):
+        daemon("--replicate", "redis://127.0.0.1?name=a", "--standby-of", "a")
+
+
 def test_a_full_store_delays_nothing(store, node):
     redis = store("--maxmemory", "1", "--maxmemory-policy", "noeviction")
     a = node("a", redis.url("a"), own_host())
@@ -439,6 +489,24 @@ def test_what_cannot_be_taken_is_said(store, node):
     redis.stop()
     b.until(lambda s: not s["up"])
     assert "" != refused(b)
+
+
+def test_a_takeover_that_is_repeated_leaves_calls_held(store, node):
+    """What cannot be taken a second time is here: it outlives a crash."""
+    redis, host = store(), own_host()
+    b = node("b", redis.url("b"), host, "--standby-of", "a", "--supervise")
+    call = b.start(a={"codec": "pcmu"}, b={"codec": "pcma"})["call"]
+    b.until(lambda s: s["calls"] == 1)
+    text, = redis.calls("b")
+    redis.ask("SET", "codec-runner:a:run", "0123")
+    redis.ask("HSET", redis.key("a", "calls"), "0", text)
+    assert b.control.ask("takeover", {})["result"]["dropped"] == 1
+    own = b.d.process.pid
+    child = pathlib.Path(f"/proc/{own}/task/{own}/children").read_text()
+    os.kill(int(child), signal.SIGKILL)
+    b.d.logged("calls-restored calls=1 dropped=0")
+    b.control = Control(b.path)
+    assert b.listed() == [call]
 
 
 def test_dialogs_and_endpoints_go_over_with_their_calls(store, node):
