@@ -400,6 +400,17 @@ int costs_find(struct costs *c, const struct pipeline_cfg *media, cr_ns period,
 	return 0;
 }
 
+int costs_believe(struct costs *c, const struct pipeline_cfg *media,
+		  cr_ns period, const struct cr_cost *cost,
+		  struct cost_entry **out, struct cr_err *e)
+{
+	char name[sizeof(((struct cost_entry *)0)->name)];
+
+	pair_name(media, period, name, sizeof(name));
+	*out = entry_new(c, name, cost, period);
+	return *out ? 0 : cr_fail(e, -ENOMEM, "out of memory");
+}
+
 void costs_hold(struct costs *c, struct cost_entry *entry)
 {
 	if (entry->holders++)

@@ -88,6 +88,12 @@ int costs_find(struct costs *c, const struct pipeline_cfg *media, cr_ns period,
 	       struct cost_entry **out, struct cost_part *missing,
 	       struct cr_err *e);
 
+/** A new entry, which costs_find() did not find, of which @cost is said: its
+ * parts stay unknown. 0; -ENOMEM with @e. */
+int costs_believe(struct costs *c, const struct pipeline_cfg *media,
+		  cr_ns period, const struct cr_cost *cost,
+		  struct cost_entry **out, struct cr_err *e);
+
 /** CPU time of sending a packet on loopback, which every entry has. */
 cr_ns costs_send(const struct costs *c);
 

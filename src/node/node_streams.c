@@ -37,20 +37,23 @@ static unsigned cost_media(const struct stream_cfg *cfg,
 	return n;
 }
 
-/* A call that goes on does not wait for a measurement: its frames have cost
- * something, of which a part is no more than half. 0; -ENOENT: it begins. */
-static int put_past_cost(struct node *n, const struct stream_cfg *cfg,
-			 const struct cost_part *part)
+/* The entry of @media. A call that goes on does not wait for a measurement: its
+ * frames have cost something, maybe elsewhere. -EAGAIN: it begins, and @missing
+ * is not known. */
+static int find_cost(struct node *n, const struct pipeline_cfg *media,
+		     cr_ns period, struct cost_entry **out,
+		     struct cost_part *missing, struct cr_err *e)
 {
 	const struct stream_past *was =
 		n->restoring ? &n->restoring->stream[0] : NULL;
-	const struct cr_cost half = { .mean = was ? was->mean / 2 : 0,
-				      .p99 = was ? was->p99 / 2 : 0 };
-	const struct cost_value v = { .enc = half,
-				      .dec = half,
-				      .frame = cfg->release.period };
+	int err = costs_find(n->costs, media, period, out, missing, e);
 
-	return was ? costs_put(n->costs, part, &v) : -ENOENT;
+	return err == -EAGAIN && was
+		       ? costs_believe(n->costs, media, period,
+				       &(struct cr_cost){ .mean = was->mean,
+							  .p99 = was->p99 },
+				       out, e)
+		       : err;
 }
 
 int node_cost_of(struct node *n, const struct stream_cfg *cfg,
@@ -64,19 +67,16 @@ int node_cost_of(struct node *n, const struct stream_cfg *cfg,
 	int err = 0;
 
 	for (unsigned i = 0; i < count && !err; i++) {
-		do
-			err = costs_find(n->costs, &media[i],
-					 cfg->release.period, &entry, &missing,
-					 e);
-		while (err == -EAGAIN && !put_past_cost(n, cfg, &missing));
+		err = find_cost(n, &media[i], cfg->release.period, &entry,
+				&missing, e);
 		if (err || entry->cost.mean <= most)
 			continue;
 		most = entry->cost.mean;
 		dearest = i;
 	}
 	if (!err) /* the one found last need not be there any more */
-		err = costs_find(n->costs, &media[dearest], cfg->release.period,
-				 out, &missing, e);
+		err = find_cost(n, &media[dearest], cfg->release.period, out,
+				&missing, e);
 	return err == -EAGAIN
 		       ? cr_fail(e, err, "its cost has to be measured first")
 		       : err;

@@ -67,6 +67,23 @@ static void a_pair_is_the_sum_of_its_parts(void **state)
 	costs_free(c);
 }
 
+static void what_is_said_of_a_pair_says_nothing_of_others(void **state)
+{
+	const struct cr_cost said = { .mean = CR_MS, .p99 = CR_MS };
+	const struct pipeline_cfg ab = media("pcmu", "pcma", 0);
+	const struct pipeline_cfg ba = media("pcma", "pcmu", 0);
+	struct costs *c = costs_new();
+	struct cost_part missing;
+	struct cost_entry *e;
+
+	assert_int_equal(costs_believe(c, &ab, PTIME, &said, &e, NULL), 0);
+	assert_ptr_equal(found(c, &ab), e);
+	assert_int_equal(e->cost.mean, CR_MS);
+	assert_int_equal(costs_find(c, &ba, PTIME, &e, &missing, NULL),
+			 -EAGAIN);
+	costs_free(c);
+}
+
 static void rates_that_differ_need_a_conversion(void **state)
 {
 	const struct pipeline_cfg m = media("pcmu", "amr-wb", 0);
@@ -202,6 +219,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_pair_is_the_sum_of_its_parts),
+		cmocka_unit_test(what_is_said_of_a_pair_says_nothing_of_others),
 		cmocka_unit_test(rates_that_differ_need_a_conversion),
 		cmocka_unit_test(spin_says_what_it_costs),
 		cmocka_unit_test(it_never_fills),
