@@ -8,8 +8,9 @@
  *              because conversions and tests run it without a worker)
  *   packetize  what comes out becomes packets of the turn
  *   hand over  under the lock of the worker: the turn's packets go to those
- * that wait to be sent send       what waits, to one burst account    each
- * turn's counters, costs and record
+ *              that wait to be sent
+ *   send       all that wait, in one burst
+ *   account    counters, costs and record of each turn
  *
  * transcode_run() is all of it but the claim, which the engine makes before.
  */

@@ -215,9 +215,9 @@ static void answered(void *arg, const struct rpc_noted *noted,
 				   .why = result ? NULL : err->why.text });
 }
 
-/* Does it own no call and no endpoint, and no conversion whose end is to be
- * reported? that goes on without it, but who takes the session over hears of
- * it. */
+/* Does it own no call, no endpoint and no conversion whose end is to be
+ * reported? A conversion goes on without it, but the end is reported to the
+ * peer that takes the session over. */
 static bool peer_idle(void *arg, const struct rpc_peer *peer)
 {
 	const struct session *s = peer->owner;

@@ -696,7 +696,8 @@ const struct field call_list_fields[] = {
 const struct field stream_ended_fields[] = {
 	{ ROW_INLINE(stream_ended, info, stream_info) },
 	{ ROW_TEXT(stream_ended, "reason", reason),
-	  .help = "why the stream ended: stopped, lost, bye, drained or hung" },
+	  .help = "why the stream ended: stopped, lost, bye, drained, hung or "
+		  "moved" },
 	{ 0 },
 };
 
@@ -915,8 +916,9 @@ const struct field record_fields[] = {
 	  .help = "why it ended. stopped: by a request; lost: its client was "
 		  "lost for longer than --grace; bye: its client left; "
 		  "drained: the node ended; hung: a codec did not return; "
-		  "silent: no packet came for too long (NG). Missing while it "
-		  "continues" },
+		  "silent: no packet came for too long (NG); crashed: the "
+		  "process died in it, twice; moved: another node goes on with "
+		  "it. Missing while it continues" },
 	{ ROW_TEXT(record, "by", by), .names = whose,
 	  .help = "who ended it: the client (JSON-RPC), the proxy (NG), or the "
 		  "node" },

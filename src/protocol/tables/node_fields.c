@@ -42,7 +42,7 @@ const struct field cost_info_fields[] = {
 	{ ROW_TEXT(cost_info, "transcoding", transcoding),
 	  .help = "codecs, modes and packet, such as \"pcmu>amr/12.2@20ms\"" },
 	{ ROW_INT(cost_info, "calls", calls),
-	  .help = "number of such calls now" },
+	  .help = "number of such streams now" },
 	{ ROW_TIME(cost_info, "mean", mean, "us"),
 	  .help = "average CPU time of a packet" },
 	{ ROW_TIME(cost_info, "stddev", stddev, "us"),
@@ -62,7 +62,7 @@ const struct field cost_info_fields[] = {
 		  "in 16, and before there are 5000, the first 256 of each "
 		  "call" },
 	{ ROW_REAL(cost_info, "calls_per_core", calls_per_core),
-	  .help = "largest number of such calls that one CPU can carry" },
+	  .help = "largest number of such streams that one CPU can carry" },
 	{ 0 },
 };
 
@@ -566,9 +566,9 @@ const struct field interface_info_fields[] = {
 const struct field codec_calls_fields[] = {
 	{ ROW_TEXT(codec_calls, "codec", name), .help = "name of the codec" },
 	{ ROW_INT(codec_calls, "from", from),
-	  GAUGE("calls_from", "Calls that are up and receive this codec") },
+	  GAUGE("calls_from", "Streams that are up and receive this codec") },
 	{ ROW_INT(codec_calls, "to", to),
-	  GAUGE("calls_to", "Calls that are up and send this codec") },
+	  GAUGE("calls_to", "Streams that are up and send this codec") },
 	{ 0 },
 };
 
