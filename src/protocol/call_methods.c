@@ -5,6 +5,7 @@
 #include "protocol/methods.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 
 #include "base/clock.h"
 #include "node/call_check.h"
@@ -265,13 +266,14 @@ json_t *method_call_export(void *arg, struct rpc_peer *peer,
 			   const json_t *params, struct rpc_error *err)
 {
 	struct node_call *c = call_named(arg, params, err);
-	char text[STATE_TEXT_MAX + 1], records[STATE_RECORDS_TEXT];
-	const struct call_state state = { text, records };
+	char *text = c ? kept_call_export(c) : NULL;
+	char records[STATE_RECORDS_TEXT];
+	json_t *o;
 
 	(void)peer;
 	if (!c)
 		return NULL;
-	if (!node_call_kept(c, text)) {
+	if (!text) {
 		(void)cr_fail(&err->why, 0,
 			      "no state is kept of this call: the node needs "
 			      "--replicate, --supervise or a service manager "
@@ -279,7 +281,10 @@ json_t *method_call_export(void *arg, struct rpc_peer *peer,
 		return request_refuse(err, RPC_UNSUPPORTED);
 	}
 	node_call_records(c, -clock_now(), records);
-	return field_write(call_state_fields, &state);
+	o = field_write(call_state_fields,
+			&(struct call_state){ text, records });
+	free(text);
+	return o;
 }
 
 json_t *method_call_take(void *arg, struct rpc_peer *peer, const json_t *params,

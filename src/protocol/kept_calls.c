@@ -323,6 +323,17 @@ json_t *kept_call_note(const struct node_call *c)
 	return note;
 }
 
+char *kept_call_export(const struct node_call *c)
+{
+	json_t *o = text_of(c);
+	char *text;
+
+	set_member(o, "session", NULL);
+	text = json_dumps(o, JSON_COMPACT);
+	json_decref(o);
+	return text;
+}
+
 /* --- in a new process --- */
 
 /* A call or an endpoint that is read. Texts of it are borrowed from @o. */
@@ -433,7 +444,7 @@ static int restore_call(struct service *sv, const struct kept_text *t,
 	node_call_past(c, &now);
 	now.crashes = past->crashes;
 	now.crashed_utc = past->crashed_utc;
-	if (past->crashes < 2)
+	if (past->crashes < 2 || past->how != RESTORE_HELD)
 		write_text(c, &now, &spec, json_incref(t->o));
 	else
 		node_call_stop(c, NODE_END_CRASHED, NULL);

@@ -213,13 +213,14 @@ static const struct method own_methods[] = {
 	  move_words, call_info_fields },
 	{ "watch",
 	  "show a table of rates, every second or INTERVAL, until you "
-	  "interrupt it or TIMES times: totals, the workers' load, calls by "
-	  "class and codecs, and the calls that lose most frames. With --json "
-	  "it prints lines of JSON",
+	  "interrupt it or TIMES times: totals, the workers' load, streams "
+	  "by class and codecs, and the streams that lose most frames. With "
+	  "--json it prints lines of JSON",
 	  watch_words, nothing_fields },
 	{ "top",
-	  "show the calls that stand out, every second or INTERVAL, until you "
-	  "interrupt it or TIMES times: frames lost, packets missing, workers' "
+	  "show the streams that stand out, every second or INTERVAL, until "
+	  "you interrupt it or TIMES times: frames lost, packets missing, "
+	  "workers' "
 	  "time and delay of each in that time. --sort or the keys l, m, c and "
 	  "d set the order; q quits. --once shows one page; with --json a page "
 	  "is a line of JSON, the result of stream.top. The server chooses the "

@@ -212,7 +212,7 @@ struct ctl_sample {
 /** Release what @s holds; it may be empty. */
 void ctl_sample_free(struct ctl_sample *s);
 
-/** A page of watch: totals, workers, calls by class and codecs, and the calls
+/** A page of watch: totals, workers, streams by class and codecs, and those
  * that lose most: what happened from @before to @now, in rates. */
 void ctl_watch_page(const struct ctl_sample *before,
 		    const struct ctl_sample *now, FILE *out);

@@ -26,8 +26,8 @@
 
 /* --- pages --- */
 
-/* Lines of a page of top above its calls; calls where no terminal limits them;
- * of watch the calls that lose most. */
+/* Lines of a page of top above its streams; streams where no terminal limits
+ * them; of watch the streams that lose most. */
 enum { TOP_HEAD = 4, TOP_CALLS = 20, WORST = 10 };
 
 #define NODE_VIEW                                                              \

@@ -107,13 +107,13 @@ static const struct field opts[] = {
 	    "--peer-timeout.",
 	    AT(timeout), .min = CR_MS, .max = 2 * 3600 * CR_SEC, .without = ""),
 	OPT(FIELD_CHOICE, "sort", NULL,
-	    "Of top: which calls come first: those that lose most frames for "
+	    "Of top: which streams come first: those that lose most frames for "
 	    "lack of CPU time, that miss most packets, that take most time of "
 	    "workers, or whose frames take longest.",
 	    .letter = 's', AT(sort), .dflt = -1, .names = ctl_sorts,
 	    .without = "loss"),
 	OPT(FIELD_INT, "limit", "N",
-	    "Of top: how many calls. Default: as many as the terminal has "
+	    "Of top: how many streams. Default: as many as the terminal has "
 	    "lines, else 20.",
 	    AT(limit), .min = 1, .max = PAGE_MAX, .without = ""),
 	OPT(FIELD_BOOL, "once", NULL,
@@ -128,7 +128,7 @@ static const struct field opts[] = {
 static const struct cli_line examples[] = {
 	{ "codec-ctl list", "show the streams of calls" },
 	{ "codec-ctl watch 2s", "show rates, every two seconds" },
-	{ "codec-ctl top --sort cost", "show the calls that cost most" },
+	{ "codec-ctl top --sort cost", "show the streams that cost most" },
 	{ "codec-ctl call start in.codec=pcmu out.codec=amr out.mode=12.2 "
 	  "out.address=127.0.0.1:5004",
 	  "start a call from G.711 to AMR" },

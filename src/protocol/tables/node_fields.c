@@ -566,9 +566,9 @@ const struct field interface_info_fields[] = {
 const struct field codec_calls_fields[] = {
 	{ ROW_TEXT(codec_calls, "codec", name), .help = "name of the codec" },
 	{ ROW_INT(codec_calls, "from", from),
-	  GAUGE("calls_from", "Streams that are up and receive this codec") },
+	  GAUGE("streams_from", "Streams that are up and receive this codec") },
 	{ ROW_INT(codec_calls, "to", to),
-	  GAUGE("calls_to", "Streams that are up and send this codec") },
+	  GAUGE("streams_to", "Streams that are up and send this codec") },
 	{ 0 },
 };
 
