@@ -71,7 +71,8 @@ struct connection {
 	struct sockaddr_storage from;
 	struct in6_addr host;
 	cr_ns since;
-	bool asked; /* it waits for an answer */
+	bool asked;    /* it waits for an answer */
+	bool answered; /* at least once */
 };
 
 struct http {
@@ -543,8 +544,10 @@ static void on_completed(void *arg, struct MHD_Connection *mhd, void **context,
 	struct request *q = *context;
 
 	(void)arg, (void)mhd, (void)why;
-	if (q)
+	if (q) {
 		q->connection->asked = false;
+		q->connection->answered = true;
+	}
 	free(q);
 	*context = NULL;
 }
@@ -811,6 +814,31 @@ void http_close(struct http *h)
 	if (h->sample)
 		event_free(h->sample);
 	free(h);
+}
+
+static bool owes_answer(const struct http *h)
+{
+	const struct connection *c;
+
+	TAILQ_FOREACH (c, &h->connections, link)
+		if (c->asked || !c->answered)
+			return true;
+	return false;
+}
+
+void http_finish(struct http *h, cr_ns limit)
+{
+	const cr_ns end = clock_now() + limit;
+	struct pollfd server;
+
+	if (!h)
+		return;
+	server = (struct pollfd){ .fd = event_get_fd(h->ready),
+				  .events = POLLIN };
+	while (owes_answer(h) && clock_now() < end) {
+		(void)poll(&server, 1, 1);
+		run_mhd(h);
+	}
 }
 
 void http_allow_control(struct http *h, bool allowed)

@@ -47,6 +47,9 @@ struct http_config {
 /** Listen. 0, or -EINVAL (address), -EADDRINUSE, -ENOMEM, ... with @e. */
 int http_open(struct http **h, const struct http_config *cfg, struct cr_err *e);
 void http_close(struct http *h); /**< NULL is fine */
+/** Answer what has been accepted, for at most @limit: no more is accepted until
+ * the event base goes on. NULL is fine. */
+void http_finish(struct http *h, cr_ns limit);
 
 /** From now on POST /scheduler is allowed, or not. */
 void http_allow_control(struct http *h, bool allowed);

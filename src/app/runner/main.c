@@ -578,6 +578,9 @@ static void on_again(evutil_socket_t fd, short what, void *arg)
 
 /* --- upgrades --- */
 
+/* For the requests of connections that were accepted before the calls move. */
+#define HTTP_FINISH (200 * CR_MS)
+
 /* Which file this process runs. */
 static void remember_program(struct daemon *d)
 {
@@ -611,6 +614,8 @@ static int refuse_upgrade(void *arg, struct cr_err *e)
 		return cr_fail(e, -EBUSY,
 			       "a node with --replicate cannot be upgraded "
 			       "while it runs: take it over by its standby");
+	/* what comes from now on is the new process's to accept */
+	http_finish(d->http, HTTP_FINISH);
 	return 0;
 }
 

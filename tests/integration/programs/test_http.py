@@ -132,7 +132,7 @@ def test_calls_by_codec(daemon, sock):
         stats = {c["codec"]: (c["from"], c["to"])
                  for c in d.ctl("stats")["codecs"]}
         m = metrics(d)
-        assert stats == {c: tuple(m[f"codec_runner_calls_{way}",
+        assert stats == {c: tuple(m[f"codec_runner_streams_{way}",
                                     (("codec", c),)] for way in ("from", "to"))
                          for c in stats}
         return {c: n for c, n in stats.items() if n != (0, 0)}
