@@ -393,7 +393,11 @@ static inline struct packet_type stream_type_of(const struct stream *s,
 /** The clock of its speech, if a relay has agreed on that, Hz; else 0. */
 static inline uint32_t stream_main_clock(const struct stream *s)
 {
-	return atomic_load_explicit(&s->speech, memory_order_relaxed).clock;
+	/* in two steps: clang 14 cannot take a member of what it loads */
+	const struct packet_type speech =
+		atomic_load_explicit(&s->speech, memory_order_relaxed);
+
+	return speech.clock;
 }
 
 /** Is its mode relay now? Any thread. */
