@@ -20,8 +20,9 @@ from ng_call import Call
 from telephony import System
 
 FRAME = 0.02
-# packets that were on their way when the process died: sent and not counted
-IN_WORK = 3
+# packets of a stream that a receiver or worker had in hand when the process
+# died, sent and not counted or the other way; on a busy machine they are more
+IN_WORK = 16
 
 
 class Phone:
