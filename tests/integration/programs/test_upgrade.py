@@ -25,10 +25,6 @@ UPGRADES = 3
 
 
 class Upgraded(Rig):
-    def __init__(self, daemon, path, *options):
-        # a busy machine loses no frame of its own
-        super().__init__(daemon, path, "--ring", "256", *options)
-
     def ctl(self, *words):
         return subprocess.run([BUILD / "codec-ctl", "--to", f"unix:{self.path}",
                                "--json", *map(str, words)], text=True,
