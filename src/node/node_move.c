@@ -65,7 +65,7 @@ bool node_unit_next(struct node *n, enum node_unit_kind kind,
 			ep = node_endpoint_after(n, ep->id);
 	} else {
 		c = node_call_after(n, u->id);
-		while (c && (c->ending || !c->endpoint[0] == ports))
+		while (c && (c->ending || (c->endpoint[0] != NULL) != ports))
 			c = node_call_after(n, c->id);
 	}
 	*u = (struct node_unit){ c ? c->id : ep ? ep->id : 0, c, ep };

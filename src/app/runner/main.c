@@ -614,9 +614,15 @@ static int refuse_upgrade(void *arg, struct cr_err *e)
 		return cr_fail(e, -EBUSY,
 			       "a node with --replicate cannot be upgraded "
 			       "while it runs: take it over by its standby");
-	/* what comes from now on is the new process's to accept */
-	http_finish(d->http, HTTP_FINISH);
 	return 0;
+}
+
+/* What comes from now on is the new process's to accept. */
+static void finish_requests(void *arg)
+{
+	const struct daemon *d = arg;
+
+	http_finish(d->http, HTTP_FINISH);
 }
 
 /* All that this process has is another one's: it ends and leaves it alone. */
@@ -655,6 +661,7 @@ static int start_upgrade(struct daemon *d, const char *program,
 					    .manager = &d->notify,
 					    .node = service_node(d->service),
 					    .refuse = refuse_upgrade,
+					    .moves = finish_requests,
 					    .done = on_upgraded,
 					    .arg = d };
 

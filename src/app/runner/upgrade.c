@@ -376,6 +376,7 @@ static void move_calls(struct upgrade *u)
 	struct cr_err e = { "" };
 	int err;
 
+	u->cfg.moves(u->cfg.arg);
 	node_move_begin(u->cfg.node);
 	err = move_all(u, &e);
 	if (err) {

@@ -45,6 +45,8 @@ struct upgrade_config {
 	struct node *node;
 	/** 0; or -errno with @e: it cannot be now. NULL is not allowed. */
 	int (*refuse)(void *arg, struct cr_err *e);
+	/** Calls are about to move: nothing is accepted any more. */
+	void (*moves)(void *arg);
 	/** It is over, and freed. @err 0: another process has @calls calls, all
 	 * there were; else @why, and this process has them. */
 	void (*done)(void *arg, int err, const struct cr_err *why,
