@@ -813,3 +813,36 @@ int payload_format_find(struct codec_use *use)
 	use->kind = (enum payload_kind)kind;
 	return 0;
 }
+
+/* --- two uses --- */
+
+bool codec_use_same(const struct codec_use *a, const struct codec_use *b,
+		    unsigned what)
+{
+	unsigned same = 0;
+
+	if (a->codec == b->codec && codec_use_rate(a) == codec_use_rate(b) &&
+	    a->cfg.spin == b->cfg.spin)
+		same |= SAME_CODEC;
+	if (a->cfg.mode == b->cfg.mode)
+		same |= SAME_MODE;
+	if (a->cfg.samples == b->cfg.samples)
+		same |= SAME_FRAME;
+	if (a->cfg.dtx == b->cfg.dtx)
+		same |= SAME_DTX;
+	if (a->cfg.complexity == b->cfg.complexity)
+		same |= SAME_COMPLEXITY;
+	if (a->cfg.fec == b->cfg.fec)
+		same |= SAME_FEC;
+	if (a->pt == b->pt)
+		same |= SAME_PT;
+	if (a->amr.octet_align == b->amr.octet_align &&
+	    a->amr.mode_set == b->amr.mode_set)
+		same |= SAME_LAYOUT;
+	if (a->amr.mode_second == b->amr.mode_second &&
+	    a->amr.mode_next == b->amr.mode_next)
+		same |= SAME_MODE_CHANGES;
+	if (codec_use_packet(a) == codec_use_packet(b))
+		same |= SAME_PACKET;
+	return (same & what) == what;
+}

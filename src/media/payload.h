@@ -165,6 +165,42 @@ static inline cr_ns codec_use_packet(const struct codec_use *s)
 	       (s->frames ? s->frames : 1);
 }
 
+/** What may be the same of two uses of a codec. */
+enum codec_same {
+	SAME_CODEC = 1, /**< with its rate, and the time of "spin" */
+	SAME_MODE = 1 << 1,
+	SAME_FRAME = 1 << 2, /**< cfg.samples */
+	SAME_DTX = 1 << 3,
+	SAME_COMPLEXITY = 1 << 4,
+	SAME_FEC = 1 << 5,
+	SAME_PT = 1 << 6,
+	SAME_LAYOUT = 1 << 7,	    /**< octet_align, mode_set */
+	SAME_MODE_CHANGES = 1 << 8, /**< mode_second, mode_next */
+	SAME_PACKET = 1 << 9,	    /**< how long one is */
+
+	/** One decoder may go on for the other; of PCM, which a decoder takes
+	 * as it comes, also without SAME_FRAME. */
+	SAME_DECODER = SAME_CODEC | SAME_FRAME | SAME_LAYOUT,
+	/** One encoder may. */
+	SAME_ENCODER = SAME_CODEC | SAME_DTX | SAME_COMPLEXITY | SAME_FEC,
+	/** Both take as long. */
+	SAME_COST = SAME_ENCODER | SAME_MODE | SAME_FRAME,
+	/** What one party sends is what the other one is to be sent. That one
+	 * end's encoder tries harder is its own matter. */
+	SAME_RELAYED =
+		SAME_CODEC | SAME_MODE | SAME_DTX | SAME_FEC | SAME_LAYOUT,
+	/** The same speech, but for the mode in use, also if packets of one
+	 * are longer. */
+	SAME_SPEECH = SAME_ENCODER | SAME_PT | SAME_LAYOUT | SAME_MODE_CHANGES,
+	/** The same output, but for the mode in use. */
+	SAME_OUTPUT = SAME_SPEECH | SAME_FRAME | SAME_PACKET
+};
+
+/** Are @a and @b, both checked, the same in all of @what, of enum codec_same?
+ */
+bool codec_use_same(const struct codec_use *a, const struct codec_use *b,
+		    unsigned what);
+
 /** Why a payload was refused; negative, so that -reason counts from 1. */
 enum payload_reason {
 	PAYLOAD_OK = 0,

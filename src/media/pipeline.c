@@ -239,11 +239,14 @@ static int pipeline_ready(struct pipeline *p, const struct pipeline_input *in)
 int pipeline_add_input(struct pipeline *p, const struct codec_use *side,
 		       struct cr_err *e)
 {
+	const unsigned same = side->codec->any_length
+				      ? SAME_DECODER & ~SAME_FRAME
+				      : SAME_DECODER;
 	struct pipeline_source *s;
 	int err;
 
 	for (unsigned i = 0; i < p->ninputs; i++)
-		if (pipeline_source_same(&pipeline_source_at(p, i)->side, side))
+		if (codec_use_same(&pipeline_source_at(p, i)->side, side, same))
 			return (int)i;
 	if (p->ninputs == PIPELINE_INPUTS)
 		return cr_fail(e, -ENOSPC,

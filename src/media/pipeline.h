@@ -30,13 +30,6 @@
 
 struct pipeline;
 
-/** Do both mean the same, but for the mode in use? */
-bool codec_use_same(const struct codec_use *a, const struct codec_use *b);
-
-/** The same, also if packets of one are longer. */
-bool codec_use_same_speech(const struct codec_use *a,
-			   const struct codec_use *b);
-
 struct pipeline_cfg {
 	struct codec_use in, out;
 	/** Silence leaves as comfort noise (RFC 3389) of this payload type, and

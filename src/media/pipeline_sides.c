@@ -97,41 +97,6 @@ int pipeline_source_open(struct pipeline_source *s, unsigned sender,
 	return err;
 }
 
-bool pipeline_source_same(const struct codec_use *a, const struct codec_use *b)
-{
-	/* of PCM a decoder takes what comes */
-	return a->codec == b->codec && codec_use_rate(a) == codec_use_rate(b) &&
-	       (a->codec->any_length || a->cfg.samples == b->cfg.samples) &&
-	       a->cfg.spin == b->cfg.spin &&
-	       a->amr.octet_align == b->amr.octet_align &&
-	       a->amr.mode_set == b->amr.mode_set;
-}
-
-/* Would one encoder go on for the other? */
-static bool same_encoder(const struct codec_use *a, const struct codec_use *b)
-{
-	return a->codec == b->codec && codec_use_rate(a) == codec_use_rate(b) &&
-	       a->cfg.dtx == b->cfg.dtx &&
-	       a->cfg.complexity == b->cfg.complexity &&
-	       a->cfg.fec == b->cfg.fec && a->cfg.spin == b->cfg.spin;
-}
-
-bool codec_use_same_speech(const struct codec_use *a, const struct codec_use *b)
-{
-	return same_encoder(a, b) && a->pt == b->pt &&
-	       a->amr.octet_align == b->amr.octet_align &&
-	       a->amr.mode_set == b->amr.mode_set &&
-	       a->amr.mode_second == b->amr.mode_second &&
-	       a->amr.mode_next == b->amr.mode_next;
-}
-
-bool codec_use_same(const struct codec_use *a, const struct codec_use *b)
-{
-	return codec_use_same_speech(a, b) &&
-	       a->cfg.samples == b->cfg.samples &&
-	       codec_use_packet(a) == codec_use_packet(b);
-}
-
 /* --- the output --- */
 
 size_t pipeline_output_store(const struct pipeline_output *o)
@@ -213,7 +178,8 @@ unsigned pipeline_output_follow(struct pipeline_output *to,
 {
 	struct resample *r;
 
-	if (to->frame == from->frame && same_encoder(&to->side, &from->side)) {
+	if (to->frame == from->frame &&
+	    codec_use_same(&to->side, &from->side, SAME_ENCODER)) {
 		void *fresh = to->encoder;
 
 		to->encoder = from->encoder;

@@ -66,9 +66,6 @@ int pipeline_source_check(const struct codec_use *side, struct cr_err *e);
 int pipeline_source_open(struct pipeline_source *s, unsigned sender,
 			 unsigned rate, struct cr_err *e);
 
-/** Do frames of both look alike to a decoder? */
-bool pipeline_source_same(const struct codec_use *a, const struct codec_use *b);
-
 /** Bytes that the frames of a packet of several may take. */
 size_t pipeline_output_store(const struct pipeline_output *o);
 

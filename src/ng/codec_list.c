@@ -28,7 +28,8 @@ static int format_layout(const struct sdp_format *f)
 	return fmtp_amr_layout(&amr);
 }
 
-/* Do both mean the same speech, but for their layouts? */
+/* Do both mean the same speech, but for their layouts? By what a description
+ * says, not by codec_use_same(): it may be a codec that is not known here. */
 static bool format_same_name(const struct sdp_format *a,
 			     const struct sdp_format *b)
 {

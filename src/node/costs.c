@@ -25,18 +25,6 @@
 /* No codec takes less, and nothing is for nothing. */
 #define DECLARED_MIN CR_US
 
-static struct cost_part side_part(const struct codec_use *s)
-{
-	return (struct cost_part){ .codec = s->codec,
-				   .cfg = { .mode = s->cfg.mode,
-					    .sample_rate = s->cfg.sample_rate,
-					    .samples = s->cfg.samples,
-					    .dtx = s->cfg.dtx,
-					    .complexity = s->cfg.complexity,
-					    .fec = s->cfg.fec,
-					    .spin = s->cfg.spin } };
-}
-
 /** The parts of @media, the input first. Returns how many. */
 static unsigned cost_parts(const struct pipeline_cfg *media,
 			   struct cost_part part[COST_PARTS])
@@ -44,8 +32,8 @@ static unsigned cost_parts(const struct pipeline_cfg *media,
 	unsigned from = codec_use_rate(&media->in);
 	unsigned to = codec_use_rate(&media->out);
 
-	part[0] = side_part(&media->in);
-	part[1] = side_part(&media->out);
+	part[0] = (struct cost_part){ .use = media->in };
+	part[1] = (struct cost_part){ .use = media->out };
 	if (from == to)
 		return 2;
 	part[2] = (struct cost_part){ .from = from, .to = to };
@@ -54,25 +42,22 @@ static unsigned cost_parts(const struct pipeline_cfg *media,
 
 bool cost_part_same(const struct cost_part *a, const struct cost_part *b)
 {
-	return a->codec == b->codec && a->cfg.mode == b->cfg.mode &&
-	       a->cfg.sample_rate == b->cfg.sample_rate &&
-	       a->cfg.samples == b->cfg.samples && a->cfg.dtx == b->cfg.dtx &&
-	       a->cfg.complexity == b->cfg.complexity &&
-	       a->cfg.fec == b->cfg.fec && a->from == b->from && a->to == b->to;
+	return a->from == b->from && a->to == b->to &&
+	       (a->from || codec_use_same(&a->use, &b->use, SAME_COST));
 }
 
 bool cost_part_declared(const struct cost_part *p, struct cost_value *out)
 {
-	cr_ns spin = p->cfg.spin;
+	cr_ns spin = p->use.cfg.spin;
 
-	if (!p->codec || !p->codec->declares_cost)
+	if (!p->use.codec || !p->use.codec->declares_cost)
 		return false;
 	if (spin < DECLARED_MIN)
 		spin = DECLARED_MIN;
 	*out = (struct cost_value){
 		.enc = { .mean = spin, .p99 = spin },
 		.dec = { .mean = spin, .p99 = spin },
-		.frame = cr_codec_frame_ns(p->codec, &p->cfg),
+		.frame = cr_codec_frame_ns(p->use.codec, &p->use.cfg),
 	};
 	return true;
 }
@@ -84,14 +69,14 @@ int cost_part_measure(const struct cost_part *p, const atomic_bool *stop,
 	struct cost_pair pair;
 	int err;
 
-	if (!p->codec) {
+	if (!p->use.codec) {
 		err = cost_resample(p->from, p->to, &convert, e);
 		if (!err)
 			*out = (struct cost_value){ .enc = convert.cost,
 						    .frame = convert.frame };
 		return err;
 	}
-	err = cost_quick(p->codec, &p->cfg, NULL, stop, &pair, e);
+	err = cost_quick(p->use.codec, &p->use.cfg, NULL, stop, &pair, e);
 	if (!err)
 		*out = (struct cost_value){ .enc = pair.enc.cost,
 					    .dec = pair.dec.cost,

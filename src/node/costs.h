@@ -30,9 +30,8 @@
 enum { COST_PARTS = 3 };
 
 struct cost_part {
-	const struct cr_codec *codec; /**< NULL: conversion     */
-	struct cr_codec_cfg cfg;      /**< of the codec         */
-	unsigned from, to;	      /**< of the conversion, Hz */
+	struct codec_use use; /**< its codec NULL: conversion */
+	unsigned from, to;    /**< of the conversion, Hz */
 };
 
 /** The cost of a frame of a part. */

@@ -334,7 +334,7 @@ void measuring_close(struct measuring *m)
 
 	if (!m)
 		return;
-	codec = m->part.codec ? m->part.codec->name : "resample";
+	codec = m->part.use.codec ? m->part.use.codec->name : "resample";
 	thread = m->thread;
 	atomic_store_explicit(&m->stop, true, memory_order_relaxed);
 	/* wait until the thread has ended, but not for ever: it is left behind

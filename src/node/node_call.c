@@ -159,18 +159,6 @@ static int check_codecs(struct stream_codecs *codecs, struct stream_cfg *stream,
 	return 0;
 }
 
-/* Is what this end is sent what the other end is to be sent? That one end's
- * encoder tries harder is its own matter. */
-static bool same_speech(const struct codec_use *a, const struct codec_use *b)
-{
-	return a->codec == b->codec && a->cfg.mode == b->cfg.mode &&
-	       a->cfg.sample_rate == b->cfg.sample_rate &&
-	       a->cfg.dtx == b->cfg.dtx && a->cfg.fec == b->cfg.fec &&
-	       a->cfg.spin == b->cfg.spin && a->kind == b->kind &&
-	       a->amr.octet_align == b->amr.octet_align &&
-	       a->amr.mode_set == b->amr.mode_set;
-}
-
 /* Is what each party sends as long as the other one is to be sent? Who says
  * the same of both expects it. */
 static bool same_packets(const struct stream_cfg *stream,
@@ -206,9 +194,9 @@ static bool node_call_may_relay(const struct stream_cfg *stream,
 		    call_says_reception(&r->end[i].reception))
 			return false;
 	return same_packets(stream, r) &&
-	       (said ||
-		(same_speech(&stream[0].media.in, &stream[0].media.out) &&
-		 same_events(stream)));
+	       (said || (codec_use_same(&stream[0].media.in,
+					&stream[0].media.out, SAME_RELAYED) &&
+			 same_events(stream)));
 }
 
 int node_call_check(struct node_call_streams *out, const struct call_spec *r,
@@ -741,8 +729,8 @@ static void continue_streams(const struct node_call *c, struct stream_cfg *to,
 {
 	struct stream_cfg now = node_stream_cfg(c->stream[i]);
 	unsigned mode = now.media.out.cfg.mode; /* that a CMR may have set */
-	bool same = !relays &&
-		    codec_use_same_speech(&now.media.out, &asked->media.out);
+	bool same = !relays && codec_use_same(&now.media.out, &asked->media.out,
+					      SAME_SPEECH);
 
 	*to = now;
 	/* a deadline at the end of the period stays there */

@@ -142,7 +142,7 @@ int node_stream_change(struct node_stream *st, const struct stream_cfg *want,
 			       st->id);
 	err = settle_cost(st->node, &to, &cost, e);
 	if (!err && !codec_use_same(&node_stream_settings(st)->media.out,
-				    &to.media.out))
+				    &to.media.out, SAME_OUTPUT))
 		err = pipeline_output_new(&output, &to.media.out, true, e);
 	if (err)
 		return err;
@@ -397,7 +397,8 @@ static int make_recoded_transcoder(struct recode *r, struct cr_err *e)
 	r->inputs = pipeline_inputs(c->pipeline);
 	err = transcoder_aux_make(&r->aux, c, r->to, e);
 	if (!err && !r->fresh &&
-	    !codec_use_same(&node_stream_settings(r->st)->media.out, out))
+	    !codec_use_same(&node_stream_settings(r->st)->media.out, out,
+			    SAME_OUTPUT))
 		err = pipeline_output_new(&r->output, out, true, e);
 	return err;
 }
