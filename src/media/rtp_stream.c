@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "media/packet.h"
-#include "media/transcoder.h"
 
 /* --- payload types --- */
 

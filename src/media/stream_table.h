@@ -9,7 +9,7 @@
 #ifndef MEDIA_STREAM_TABLE_H
 #define MEDIA_STREAM_TABLE_H
 
-#include "media/transcoder.h"
+#include "media/rtp_stream.h"
 
 struct stream_table;
 

@@ -39,7 +39,7 @@
 #include <stdbool.h>
 
 #include "base/clock.h"
-#include "media/transcoder.h"
+#include "media/rtp_stream.h"
 #include "observe/histogram.h"
 #include "observe/trace_writer.h"
 #include "udp/burst.h"

@@ -14,7 +14,7 @@
 #define NODE_CALL_CHECK_H
 
 #include "cr/error.h"
-#include "media/transcoder.h"
+#include "media/rtp_stream.h"
 #include "media/pipeline.h"
 #include "node/requests.h"
 

@@ -13,7 +13,7 @@
 #include <sys/queue.h>
 
 #include "convert/converter.h"
-#include "media/transcoder.h"
+#include "media/rtp_stream.h"
 #include "observe/histogram.h"
 #include "observe/trace_writer.h"
 #include "node/info.h"

@@ -18,7 +18,7 @@
 #ifndef NODE_NODE_CALL_H
 #define NODE_NODE_CALL_H
 
-#include "media/transcoder.h"
+#include "media/rtp_stream.h"
 #include "node/requests.h"
 #include "node/info.h"
 

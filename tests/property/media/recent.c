@@ -8,7 +8,7 @@
 #include <pthread.h>
 #include <sched.h>
 
-#include "media/transcoder.h"
+#include "media/rtp_stream.h"
 
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 enum { TIMES = 200000 };

@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-#include "media/transcoder.h"
+#include "media/rtp_stream.h"
 #include "seed.h"
 
 #define STEP 160u

@@ -3,7 +3,7 @@
  * What is missing between two packets, and how long it is.
  */
 #include "cmocka_cr.h"
-#include "media/transcoder.h"
+#include "media/rtp_stream.h"
 
 #define STEP 160u
 

@@ -2,7 +2,7 @@
 /*
  * How many packets a stream may send.
  */
-#include "media/transcoder.h"
+#include "media/rtp_stream.h"
 
 #include <stdio.h>
 
