@@ -11,7 +11,7 @@
 #include "base/address.h"
 #include "base/clock.h"
 #include "feeder/session_impl.h"
-#include "media/endpoint_rtcp.h"
+#include "media/endpoint.h"
 #include "protocol/tables/endpoint_fields.h"
 #include "rpc/server.h"
 #include "rtp/jitter.h"

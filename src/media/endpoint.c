@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An endpoint: what control and its receiver do with it; where packets go to;
- * and the endpoints by name. Its RTCP is endpoint_rtcp.c's.
+ * An endpoint: where packets go to; what control and its receiver do with it;
+ * the endpoints by name; and its RTCP.
  */
 #include "media/endpoint.h"
 
+#include <errno.h>
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/address.h"
-#include "media/endpoint_rtcp.h"
+#include "base/clock.h"
+#include "base/counter.h"
 
 /* --- where packets go to --- */
 
@@ -311,4 +313,410 @@ void endpoints_del(struct endpoints *t, struct endpoint *ep)
 void endpoints_fini(struct endpoints *t)
 {
 	sockets_fini(&t->places);
+}
+
+/* --- RTCP --- */
+
+/* Interval of reports to control, at moments that endpoints share, so that they
+ * share a wake-up. */
+#define NEWS CR_SEC
+#define NEWS_SHARED (CR_SEC / 16)
+/* How often to look whether there is somebody to send to. */
+#define NOBODY CR_SEC
+
+enum { PARTY, LISTENER, NPEERS };
+
+static void report_session(struct endpoint_rtcp *r);
+
+/* Begin as @session says, or go on from a process that has died. 0; or as
+ * rtcp_session_init(). */
+static int begin_session(struct state_rtcp *kept, const uint64_t random[2],
+			 struct rtcp_session_config *session, cr_ns now)
+{
+	session->cname = kept->cname;
+	session->sent = &kept->stream;
+	if (kept->cname[0] && memchr(kept->cname, '\0', sizeof(kept->cname)) &&
+	    !rtcp_session_resume(&kept->session, session, now))
+		return 0;
+	rtcp_cname(random, kept->cname);
+	return rtcp_session_init(&kept->session, session, now);
+}
+
+int endpoint_rtcp_open(struct endpoint *ep, const struct endpoint_rtcp_cfg *cfg,
+		       cr_ns now, struct cr_err *e)
+{
+	struct endpoint_rtcp *r = aligned_alloc(CACHE_LINE, sizeof(*r));
+	struct rtcp_session_config session = {
+		.seed = cfg->random[2],
+		.ssrc = cfg->use.ssrc,
+		.rate_in = cfg->use.rate_in,
+		.rate_out = cfg->use.rate_out,
+		.interval = cfg->interval,
+	};
+	int err;
+
+	if (!r)
+		return cr_fail(e, -ENOMEM, "out of memory for RTCP");
+	memset(r, 0, sizeof(*r));
+	r->cfg = *cfg;
+	r->report_at = CR_NEVER;
+	r->mux = cfg->mode == ENDPOINT_RTCP_MUX;
+	atomic_init(&r->agreed, r->mux);
+	r->kept = ep->cfg.state ? &ep->cfg.state->rtcp : &r->own;
+	err = begin_session(r->kept, cfg->random, &session, now);
+	if (err) {
+		free(r);
+		return cr_fail(e, err,
+			       "RTCP of clocks %u and %u Hz every "
+			       "%g s cannot be",
+			       cfg->use.rate_in, cfg->use.rate_out,
+			       (double)cfg->interval / 1e9);
+	}
+	(void)pthread_mutex_init(&r->lock, NULL);
+	destination_init(&r->signalled);
+	ep->rtcp = r;
+	endpoint_rtcp_use(ep, &cfg->use);
+	atomic_store_explicit(&r->ssrc, r->kept->session.cfg.ssrc,
+			      memory_order_relaxed);
+	report_session(r);
+	ep->cfg.first_poll = rtcp_due(&r->kept->session);
+	return 0;
+}
+
+void endpoint_rtcp_close(struct endpoint *ep)
+{
+	if (!ep->rtcp)
+		return;
+	(void)pthread_mutex_destroy(&ep->rtcp->lock);
+	destination_fini(&ep->rtcp->signalled);
+	free(ep->rtcp);
+	ep->rtcp = NULL;
+}
+
+void endpoint_rtcp_use(struct endpoint *ep, const struct endpoint_rtcp_use *use)
+{
+	struct endpoint_rtcp *r = ep->rtcp;
+
+	if (!r)
+		return;
+	atomic_store_explicit(&r->rate_in, use->rate_in, memory_order_relaxed);
+	atomic_store_explicit(&r->rate_out, use->rate_out,
+			      memory_order_relaxed);
+	if (use->ssrc)
+		atomic_store_explicit(&r->ssrc, use->ssrc,
+				      memory_order_relaxed);
+}
+
+/* The receiver takes what was said of the stream. */
+static void take_use(struct endpoint_rtcp *r)
+{
+	struct rtcp_session *s = &r->kept->session;
+	uint32_t in = atomic_load_explicit(&r->rate_in, memory_order_relaxed);
+	uint32_t out = atomic_load_explicit(&r->rate_out, memory_order_relaxed);
+	bool mux = atomic_load_explicit(&r->agreed, memory_order_relaxed);
+	struct sockaddr_storage signalled;
+
+	s->cfg.ssrc = atomic_load_explicit(&r->ssrc, memory_order_relaxed);
+	if (in != s->cfg.rate_in || out != s->cfg.rate_out)
+		(void)rtcp_session_set_rates(s, in, out);
+	if (mux != r->mux) {
+		/* what came before came to the other port */
+		r->mux = mux;
+		for (unsigned i = 0; i < NPEERS; i++)
+			r->kept->peer[i].from.ss_family = AF_UNSPEC;
+	}
+	/* its RTCP need not come from where it did once another place is
+	 * signalled */
+	if (destination_changed(&r->signalled, r->signalled_version)) {
+		r->signalled_version =
+			destination_read(&r->signalled, &signalled);
+		r->kept->peer[PARTY].from.ss_family = AF_UNSPEC;
+	}
+}
+
+void endpoint_rtcp_set_destination(struct endpoint *ep,
+				   const struct sockaddr_storage *to)
+{
+	struct sockaddr_storage now;
+
+	if (!ep->rtcp)
+		return;
+	(void)destination_read(&ep->rtcp->signalled, &now);
+	if (!address_equal(&now, to))
+		destination_set(&ep->rtcp->signalled, to);
+}
+
+void endpoint_rtcp_mux(struct endpoint *ep, bool agreed)
+{
+	if (ep->rtcp && ep->rtcp->cfg.mode == ENDPOINT_RTCP_PORT)
+		atomic_store_explicit(&ep->rtcp->agreed, agreed,
+				      memory_order_relaxed);
+}
+
+struct rtcp_sent *endpoint_rtcp_sent(const struct endpoint *ep)
+{
+	return ep->rtcp ? &ep->rtcp->kept->stream : NULL;
+}
+
+/* --- RTCP: reports to control --- */
+
+static cr_ns of_ticks(uint64_t ticks, uint32_t rate)
+{
+	return (cr_ns)(ticks * (uint64_t)CR_SEC / rate);
+}
+
+/* The receiver, or who has the endpoint after it. */
+static void report_session(struct endpoint_rtcp *r)
+{
+	const struct rtcp_session *s = &r->kept->session;
+	struct endpoint_rtcp_info info = {
+		.heard = s->heard.source.started,
+		.ssrc = s->heard.ssrc,
+		.received = reception_received(&s->heard),
+		.lost = reception_lost(&s->heard),
+		.jitter = reception_jitter(&s->heard),
+		.packets_in = s->packets_in,
+		.octets_in = s->octets_in,
+		.packets_out = r->kept->sent,
+		.foreign = r->kept->foreign,
+		.byes = s->byes,
+		.unsent = r->kept->unsent,
+	};
+	const struct feedback *f = &r->kept->session.far;
+	uint32_t rate = r->kept->session.cfg.rate_out;
+
+	for (unsigned i = 0; i < RTCP_NREASONS; i++)
+		info.refused += s->refused[i];
+	info.reports = f->reports;
+	info.lost_share = (double)f->fraction.last / 256;
+	info.lost_mean = f->fraction.n ? (double)f->fraction.sum / 256 /
+						 (double)f->fraction.n
+				       : 0;
+	info.lost_total = f->lost;
+	info.far_jitter = of_ticks(f->jitter.last, rate);
+	info.round_trips = f->rtt.n;
+	info.rtt = (cr_ns)f->rtt.last;
+	info.rtt_mean = (cr_ns)feedback_mean(&f->rtt);
+	info.rtt_min = (cr_ns)f->rtt.min;
+	info.rtt_max = (cr_ns)f->rtt.max;
+	(void)pthread_mutex_lock(&r->lock);
+	r->info = info;
+	(void)pthread_mutex_unlock(&r->lock);
+	r->report_at = CR_NEVER;
+}
+
+void endpoint_rtcp_news(struct endpoint *ep, cr_ns now)
+{
+	cr_ns at = now + NEWS + NEWS_SHARED;
+
+	take_use(ep->rtcp);
+	ep->rtcp->report_at = at - at % NEWS_SHARED;
+	endpoint_wait(ep, ENDPOINT_OWN,
+		      cr_ns_min(ep->due[ENDPOINT_OWN], ep->rtcp->report_at));
+}
+
+void endpoint_rtcp_report(struct endpoint *ep, bool last,
+			  struct endpoint_rtcp_info *out)
+{
+	struct endpoint_rtcp *r = ep->rtcp;
+
+	if (last && endpoint_polls_ended(ep))
+		report_session(r);
+	(void)pthread_mutex_lock(&r->lock);
+	*out = r->info;
+	(void)pthread_mutex_unlock(&r->lock);
+}
+
+/* --- RTCP: addresses --- */
+
+static bool has_host(const struct sockaddr_storage *a,
+		     const struct sockaddr_storage *from)
+{
+	return a->ss_family && address_same_host(a, from);
+}
+
+/* May peer @i send from the host of @from? */
+static bool is_host_of(const struct endpoint *ep, unsigned i,
+		       const struct sockaddr_storage *from)
+{
+	const struct learn *learn = &ep->learn;
+	struct sockaddr_storage to, signalled;
+
+	if (i == LISTENER)
+		return has_host(&ep->rtcp->cfg.listener, from);
+	(void)destination_read(&ep->to, &to);
+	(void)destination_read(&ep->rtcp->signalled, &signalled);
+	return has_host(&to, from) || has_host(&signalled, from) ||
+	       has_host(&learn->terms.signalled, from) ||
+	       (learn->known && has_host(&learn->at, from));
+}
+
+/* Is @rtp, where the party is, at the host that was signalled? Behind NAT it is
+ * not, and what was signalled for RTCP is as wrong. */
+static bool is_as_signalled(struct endpoint *ep,
+			    const struct sockaddr_storage *rtp)
+{
+	bool signalled;
+
+	(void)pthread_mutex_lock(&ep->lock);
+	signalled = has_host(&ep->terms.signalled, rtp);
+	(void)pthread_mutex_unlock(&ep->lock);
+	return signalled;
+}
+
+/* The signalled destination, if it is of use. */
+static bool signalled_destination(struct endpoint *ep,
+				  const struct sockaddr_storage *rtp,
+				  struct sockaddr_storage *to)
+{
+	(void)destination_read(&ep->rtcp->signalled, to);
+	return to->ss_family && !ep->rtcp->mux &&
+	       (!rtp->ss_family || is_as_signalled(ep, rtp));
+}
+
+/* The address for reports to peer @i, and the socket. False: nowhere yet. The
+ * party may have moved since its RTCP came. */
+static bool destination_to(struct endpoint *ep, unsigned i,
+			   struct sockaddr_storage *to, int *fd)
+{
+	const struct endpoint_rtcp *r = ep->rtcp;
+	const struct state_rtcp_peer *peer = &r->kept->peer[i];
+	struct sockaddr_storage rtp;
+	bool known = peer->from.ss_family && is_host_of(ep, i, &peer->from);
+
+	*fd = r->mux ? ep->cfg.fd : r->cfg.fd;
+	rtp = r->cfg.listener;
+	if (i == PARTY)
+		(void)destination_read(&ep->to, &rtp);
+	if (i == PARTY && (!known || peer->mux) &&
+	    signalled_destination(ep, &rtp, to))
+		return true;
+	if (known) {
+		*to = peer->from;
+		*fd = peer->mux ? ep->cfg.fd : r->cfg.fd;
+		return true;
+	}
+	*to = rtp;
+	if (to->ss_family && !r->mux)
+		address_set_port(to, address_port(to) + 1);
+	return to->ss_family != 0;
+}
+
+/* --- RTCP: what comes --- */
+
+/* Add the far side's reports since @before. */
+static void sum_up_reports(struct endpoint_rtcp *r,
+			   const struct feedback *before)
+{
+	const struct feedback *f = &r->kept->session.far;
+
+	if (!r->sums || f->reports == before->reports)
+		return;
+	counter_add(&r->sums->reports, f->reports - before->reports);
+	counter_add(&r->sums->lost_256, f->fraction.sum - before->fraction.sum);
+	histogram_add(&r->sums->jitter,
+		      of_ticks(f->jitter.last, r->kept->session.cfg.rate_out));
+	if (f->rtt.n != before->rtt.n)
+		histogram_add(&r->sums->round_trip, (cr_ns)f->rtt.last);
+}
+
+enum endpoint_rtcp_result endpoint_rtcp_packet(struct endpoint *ep,
+					       const struct intake_packet *in,
+					       bool mux)
+{
+	struct endpoint_rtcp *r = ep->rtcp;
+	struct feedback before;
+	unsigned i = PARTY;
+
+	if (r->report_at == CR_NEVER)
+		endpoint_rtcp_news(ep, in->arrival);
+	while (i < NPEERS && !is_host_of(ep, i, in->from))
+		i++;
+	if (i == NPEERS) {
+		r->kept->foreign++;
+		return ENDPOINT_RTCP_FOREIGN;
+	}
+	take_use(r);
+	before = r->kept->session.far;
+	if (rtcp_heard(&r->kept->session, in->data, in->bytes, in->arrival))
+		return ENDPOINT_RTCP_REFUSED;
+	sum_up_reports(r, &before);
+	r->kept->peer[i].from = *in->from;
+	r->kept->peer[i].mux = mux;
+	return ENDPOINT_RTCP_HEARD;
+}
+
+/* --- RTCP: what goes --- */
+
+static void send_rtcp_to(struct endpoint_rtcp *r, int fd, const uint8_t *data,
+			 size_t n, const struct sockaddr_storage *to)
+{
+	if (sendto(fd, data, n, MSG_DONTWAIT, (const struct sockaddr *)to,
+		   address_length(to)) < 0) {
+		r->kept->unsent++;
+		return;
+	}
+	r->kept->sent++;
+	if (r->sums)
+		counter_add(&r->sums->sent, 1);
+}
+
+struct destinations {
+	unsigned n;
+	struct sockaddr_storage to[NPEERS];
+	int fd[NPEERS];
+};
+
+static void find_destinations(struct endpoint *ep, struct destinations *d)
+{
+	d->n = 0;
+	for (unsigned i = 0; i < NPEERS; i++)
+		if (destination_to(ep, i, &d->to[d->n], &d->fd[d->n]) &&
+		    (!d->n || !address_equal(&d->to[0], &d->to[1])))
+			d->n++;
+}
+
+static void send_to_peers(struct endpoint_rtcp *r, const struct destinations *d,
+			  const uint8_t *data, size_t n)
+{
+	for (unsigned i = 0; i < d->n && n; i++)
+		send_rtcp_to(r, d->fd[i], data, n, &d->to[i]);
+}
+
+cr_ns endpoint_rtcp_poll(struct endpoint *ep, cr_ns now)
+{
+	struct endpoint_rtcp *r = ep->rtcp;
+	uint8_t data[RTCP_BUILD_BYTES];
+	struct destinations d;
+
+	if (now >= r->report_at)
+		report_session(r);
+	if (now < rtcp_due(&r->kept->session))
+		return cr_ns_min(rtcp_due(&r->kept->session), r->report_at);
+	take_use(r);
+	find_destinations(ep, &d);
+	if (!d.n)
+		return cr_ns_min(now + NOBODY, r->report_at);
+	send_to_peers(r, &d, data,
+		      rtcp_build(&r->kept->session, data, now,
+				 clock_read(CLOCK_REALTIME)));
+	if (r->report_at == CR_NEVER)
+		endpoint_rtcp_news(ep, now);
+	return cr_ns_min(rtcp_due(&r->kept->session), r->report_at);
+}
+
+void endpoint_rtcp_bye(struct endpoint *ep, cr_ns now)
+{
+	struct endpoint_rtcp *r = ep->rtcp;
+	uint8_t data[RTCP_BUILD_BYTES];
+	struct destinations d;
+
+	if (!r)
+		return;
+	r->sums = NULL; /* its receiver's */
+	take_use(r);
+	find_destinations(ep, &d);
+	send_to_peers(r, &d, data,
+		      rtcp_bye(&r->kept->session, data, now,
+			       clock_read(CLOCK_REALTIME), NULL));
 }

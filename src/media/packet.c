@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "base/address.h"
-#include "media/endpoint_rtcp.h"
+#include "media/endpoint.h"
 #include "media/importance.h"
 #include "udp/inlet.h"
 

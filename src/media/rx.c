@@ -22,7 +22,7 @@
 #include "base/cache.h"
 #include "base/clock.h"
 #include "base/thread.h"
-#include "media/endpoint_rtcp.h"
+#include "media/endpoint.h"
 #include "udp/socket.h"
 
 /* --- from the load of its CPU to a gap --- */

@@ -107,7 +107,7 @@ struct state_rtcp_peer {
 	bool mux;
 };
 
-/** RTCP of an endpoint (media/endpoint_rtcp.h). */
+/** RTCP of an endpoint (media/endpoint.h). */
 struct state_rtcp {
 	/** Its pointers are of the process that has written it. */
 	_Alignas(CACHE_LINE) struct rtcp_session session;

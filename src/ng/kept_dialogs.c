@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "media/endpoint_rtcp.h"
+#include "media/endpoint.h"
 #include "ng/ng_service_impl.h"
 #include "node/node_endpoint.h"
 #include "node/restore.h"

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "codecs/registry.h"
-#include "media/endpoint_rtcp.h"
+#include "media/endpoint.h"
 #include "node/requests.h"
 
 #define FIRST_DYNAMIC_PT 96

@@ -15,7 +15,7 @@
 #include "engine/contract.h"
 #include "engine/live.h"
 #include "media/counters.h"
-#include "media/endpoint_rtcp.h"
+#include "media/endpoint.h"
 #include "node/interfaces.h"
 #include "observe/histogram.h"
 #include "recovery/recovery.h"

@@ -30,7 +30,7 @@
 #include "base/descriptors.h"
 #include "base/random.h"
 #include "convert/converter.h"
-#include "media/endpoint_rtcp.h"
+#include "media/endpoint.h"
 #include "node/call_check.h"
 #include "node/node_impl.h"
 #include "udp/socket.h"

@@ -11,7 +11,6 @@
 
 #include "media/stream_table.h"
 #include "media/endpoint.h"
-#include "media/endpoint_rtcp.h"
 #include "media/rx.h"
 #include "media/transcode.h"
 #include "node/node_call.h"

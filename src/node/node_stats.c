@@ -18,7 +18,7 @@
 #include "base/clock.h"
 #include "base/descriptors.h"
 #include "cr/promise.h"
-#include "media/endpoint_rtcp.h"
+#include "media/endpoint.h"
 #include "node/info.h"
 #include "node/node_impl.h"
 

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "loopback.h"
-#include "media/endpoint_rtcp.h"
+#include "media/endpoint.h"
 #include "udp/socket.h"
 
 enum { OURS = 0x1111, PARTYS = 0x2222 };
