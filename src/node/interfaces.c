@@ -1,14 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The node's addresses.
+ * The node's addresses; and their ports: free pairs as a queue in a circle, and
+ * pairs of sockets, whose lock is held for the books only, never for a system
+ * call.
  */
 #include "node/interfaces.h"
 
 #include <ctype.h>
 #include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/address.h"
+#include "base/assert.h"
+#include "base/random.h"
+#include "udp/socket.h"
 
 #define TEXT_MAX 160u
 
@@ -291,4 +300,407 @@ int interface_may_send(const struct interface_cfg *from,
 		return 0;
 	return cr_fail(e, -EINVAL, "%s: %s %s", name,
 		       address_text(to, text, sizeof(text)), why);
+}
+
+/* --- ports: free pairs --- */
+
+static int read_range_end(const char *text, const char **end, uint16_t *port)
+{
+	char *after;
+	unsigned long n = strtoul(text, &after, 10);
+
+	if (*text < '0' || *text > '9' || !n || n > UINT16_MAX)
+		return -EINVAL;
+	*port = (uint16_t)n;
+	*end = after;
+	return 0;
+}
+
+static unsigned first_even(const struct port_range *r)
+{
+	return r->from + (r->from & 1u);
+}
+
+unsigned port_range_pairs(const struct port_range *r)
+{
+	unsigned first = first_even(r), end = r->to + 1u;
+
+	return r->from && end > first ? (end - first) / 2 : 0;
+}
+
+int port_range_parse(struct port_range *out, const char *text, struct cr_err *e)
+{
+	struct port_range r;
+	const char *at;
+
+	if (read_range_end(text, &at, &r.from) || *at != '-' ||
+	    read_range_end(at + 1, &at, &r.to) || *at)
+		return cr_fail(e, -EINVAL,
+			       "must be two ports from 1 to 65535, such as "
+			       "30000-40000");
+	if (!port_range_pairs(&r))
+		return cr_fail(e, -EINVAL,
+			       "%.32s has no even port with the odd one above "
+			       "it",
+			       text);
+	*out = r;
+	return 0;
+}
+
+const char *port_range_text(const struct port_range *r,
+			    char buf[PORT_RANGE_TEXT])
+{
+	(void)snprintf(buf, PORT_RANGE_TEXT, "%u-%u", r->from, r->to);
+	return buf;
+}
+
+/* Fisher and Yates: every order is as likely as any other. */
+static void shuffle(uint16_t *queue, unsigned n, uint64_t seed)
+{
+	for (unsigned i = n; i > 1; i--) {
+		unsigned j = (unsigned)(splitmix64(&seed) % i);
+		uint16_t x = queue[i - 1];
+
+		queue[i - 1] = queue[j];
+		queue[j] = x;
+	}
+}
+
+int port_pool_init(struct port_pool *p, const struct port_range *r,
+		   uint64_t seed)
+{
+	unsigned n = port_range_pairs(r);
+
+	*p = (struct port_pool){
+		.first = first_even(r),
+		.npairs = n,
+		.nfree = n,
+		.queue = calloc(n, sizeof(*p->queue)),
+		.taken = calloc(n, sizeof(*p->taken)),
+	};
+	if (n && (!p->queue || !p->taken)) {
+		port_pool_fini(p);
+		return -ENOMEM;
+	}
+	for (unsigned i = 0; i < n; i++)
+		p->queue[i] = (uint16_t)i;
+	shuffle(p->queue, n, seed);
+	return 0;
+}
+
+void port_pool_fini(struct port_pool *p)
+{
+	free(p->queue);
+	free(p->taken);
+	*p = (struct port_pool){ 0 };
+}
+
+unsigned port_pool_take(struct port_pool *p)
+{
+	unsigned pair;
+
+	if (!p->nfree)
+		return 0;
+	pair = p->queue[p->head];
+	p->head = (p->head + 1) % p->npairs;
+	p->nfree--;
+	p->taken[pair] = true;
+	return p->first + 2 * pair;
+}
+
+bool port_pool_take_at(struct port_pool *p, unsigned port)
+{
+	unsigned pair = (port - p->first) / 2, last;
+
+	if (port < p->first || pair >= p->npairs || p->taken[pair])
+		return false;
+	last = (p->head + --p->nfree) % p->npairs;
+	for (unsigned i = p->head; p->queue[last] != pair;
+	     i = (i + 1) % p->npairs)
+		if (p->queue[i] == pair) {
+			p->queue[i] = p->queue[last];
+			break;
+		}
+	p->taken[pair] = true;
+	return true;
+}
+
+void port_pool_give(struct port_pool *p, unsigned port)
+{
+	unsigned pair = (port - p->first) / 2;
+
+	CR_ASSERT(port >= p->first && pair < p->npairs && p->taken[pair]);
+	p->taken[pair] = false;
+	p->queue[(p->head + p->nfree) % p->npairs] = (uint16_t)pair;
+	p->nfree++;
+}
+
+/* --- ports: pairs of sockets --- */
+
+/* Number of times that the kernel is asked for another port whose neighbour may
+ * be free.
+ * Each try fails about as often as ports are in use. */
+#define TRIES 64u
+
+struct port_pairs {
+	struct port_pairs_config cfg;
+
+	pthread_mutex_t lock; /* protects what follows */
+	struct port_pool pool;
+	unsigned used;
+	uint64_t passed_over;
+};
+
+int port_pairs_new(struct port_pairs **out, const struct port_pairs_config *cfg,
+		   struct cr_err *e)
+{
+	struct port_pairs *p = calloc(1, sizeof(*p));
+
+	if (p && cfg->range.from &&
+	    port_pool_init(&p->pool, &cfg->range, cfg->seed)) {
+		free(p);
+		p = NULL;
+	}
+	if (!p)
+		return cr_fail(e, -ENOMEM, "out of memory for ports");
+	p->cfg = *cfg;
+	(void)pthread_mutex_init(&p->lock, NULL);
+	*out = p;
+	return 0;
+}
+
+void port_pairs_free(struct port_pairs *p)
+{
+	if (!p)
+		return;
+	CR_ASSERT(!p->used);
+	port_pool_fini(&p->pool);
+	(void)pthread_mutex_destroy(&p->lock);
+	free(p);
+}
+
+/* A pair of the range, 0: none. @nfree: so many were free. */
+static unsigned take_port(struct port_pairs *p, unsigned *nfree)
+{
+	unsigned port;
+
+	(void)pthread_mutex_lock(&p->lock);
+	*nfree = p->pool.nfree;
+	port = port_pool_take(&p->pool);
+	p->used += port != 0;
+	(void)pthread_mutex_unlock(&p->lock);
+	return port;
+}
+
+static void give_port(struct port_pairs *p, unsigned port, bool passed_over)
+{
+	(void)pthread_mutex_lock(&p->lock);
+	if (p->pool.npairs)
+		port_pool_give(&p->pool, port);
+	p->used--;
+	p->passed_over += passed_over;
+	(void)pthread_mutex_unlock(&p->lock);
+}
+
+void port_pairs_info(struct port_pairs *p, struct port_pairs_info *out)
+{
+	(void)pthread_mutex_lock(&p->lock);
+	*out = (struct port_pairs_info){
+		.pairs = p->pool.npairs,
+		.used = p->used,
+		.passed_over = p->passed_over,
+	};
+	(void)pthread_mutex_unlock(&p->lock);
+}
+
+static int open_port_socket(const struct port_pairs *p, unsigned port,
+			    struct cr_err *e)
+{
+	struct sockaddr_storage at = p->cfg.local;
+	int fd;
+
+	address_set_port(&at, port);
+	fd = udp_socket_small(&at, p->cfg.bytes, e);
+	/* a kernel that does not take it sends packets all the same */
+	if (fd >= 0 && p->cfg.tos)
+		(void)tos_set(fd, at.ss_family, p->cfg.tos);
+	return fd;
+}
+
+static void close_port_sockets(struct port_pair *pair)
+{
+	if (pair->rtp >= 0)
+		(void)close(pair->rtp);
+	if (pair->rtcp >= 0)
+		(void)close(pair->rtcp);
+	*pair = (struct port_pair){ .rtp = -1, .rtcp = -1 };
+}
+
+/* Both, or none. */
+static int open_pair(const struct port_pairs *p, unsigned port, bool rtcp,
+		     struct port_pair *out, struct cr_err *e)
+{
+	struct port_pair pair = { .rtcp = -1, .port = port };
+
+	pair.rtp = open_port_socket(p, port, e);
+	if (pair.rtp < 0)
+		return pair.rtp;
+	if (rtcp) {
+		pair.rtcp = open_port_socket(p, port + 1, e);
+		if (pair.rtcp < 0) {
+			int err = pair.rtcp;
+
+			close_port_sockets(&pair);
+			return err;
+		}
+	}
+	*out = pair;
+	return 0;
+}
+
+/* @foreign: of all pairs, so many are other programs'. */
+static int fail_exhausted(const struct port_pairs *p, unsigned foreign,
+			  struct cr_err *e)
+{
+	struct sockaddr_storage at = p->cfg.local;
+	char range[PORT_RANGE_TEXT], where[64], others[64] = "";
+
+	if (foreign)
+		(void)snprintf(others, sizeof(others),
+			       " (%u of them by other programs)", foreign);
+	address_set_port(&at, 0);
+	return cr_fail(e, -EADDRINUSE,
+		       "--rtp-ports %s: all %u pairs are in use%s at %s; widen "
+		       "the range",
+		       port_range_text(&p->cfg.range, range),
+		       port_range_pairs(&p->cfg.range), others,
+		       address_host_text(&at, where, sizeof(where)));
+}
+
+static int open_of_range(struct port_pairs *p, bool rtcp, struct port_pair *out,
+			 struct cr_err *e)
+{
+	unsigned left, port = take_port(p, &left), foreign = 0;
+
+	/* pairs given back while this looks are not looked at again */
+	for (unsigned i = left; port; port = --i ? take_port(p, &left) : 0) {
+		int err = open_pair(p, port, rtcp, out, e);
+
+		if (!err)
+			return 0;
+		give_port(p, port, err == -EADDRINUSE);
+		if (err != -EADDRINUSE)
+			return err;
+		foreign++;
+	}
+	return fail_exhausted(p, foreign, e);
+}
+
+/* A port that the kernel chose. */
+static int open_any(const struct port_pairs *p, unsigned *port,
+		    struct cr_err *e)
+{
+	struct sockaddr_storage at;
+	socklen_t len = sizeof(at);
+	int err, fd = open_port_socket(p, 0, e);
+
+	if (fd < 0)
+		return fd;
+	if (getsockname(fd, (struct sockaddr *)&at, &len)) {
+		err = -errno;
+		(void)close(fd);
+		return cr_fail(e, err, "getsockname: %s", strerror(-err));
+	}
+	*port = address_port(&at);
+	return fd;
+}
+
+static int open_free(const struct port_pairs *p, struct port_pair *out,
+		     struct cr_err *e)
+{
+	unsigned port;
+	int fd = open_any(p, &port, e);
+
+	if (fd < 0)
+		return fd;
+	*out = (struct port_pair){ fd, -1, port };
+	return 0;
+}
+
+/* Open that port and its neighbour; RTP's is even. */
+static int open_free_pair(const struct port_pairs *p, struct port_pair *out,
+			  struct cr_err *e)
+{
+	int other = -EADDRINUSE;
+
+	for (unsigned i = 0; i < TRIES && other == -EADDRINUSE; i++) {
+		unsigned port;
+		int fd = open_any(p, &port, e);
+
+		if (fd < 0)
+			return fd;
+		other = open_port_socket(p, port ^ 1u, e);
+		if (other < 0)
+			(void)close(fd);
+		else if (port & 1u)
+			*out = (struct port_pair){ other, fd, port - 1 };
+		else
+			*out = (struct port_pair){ fd, other, port };
+	}
+	return other < 0 ? other : 0;
+}
+
+int port_pair_open_at(struct port_pairs *p, unsigned port, bool rtcp,
+		      struct port_pair *out, struct cr_err *e)
+{
+	struct port_pair pair;
+	int err = open_pair(p, port, rtcp, &pair, e);
+
+	if (err)
+		return err;
+	if (!port_pair_adopt(p, &pair)) {
+		close_port_sockets(&pair);
+		return cr_fail(e, -EADDRINUSE,
+			       "port %u is not free, or not of --rtp-ports",
+			       port);
+	}
+	*out = pair;
+	return 0;
+}
+
+int port_pair_open(struct port_pairs *p, bool rtcp, struct port_pair *out,
+		   struct cr_err *e)
+{
+	int err;
+
+	if (p->cfg.range.from)
+		return open_of_range(p, rtcp, out, e);
+	err = rtcp ? open_free_pair(p, out, e) : open_free(p, out, e);
+	if (err)
+		return err;
+	(void)pthread_mutex_lock(&p->lock);
+	p->used++;
+	(void)pthread_mutex_unlock(&p->lock);
+	return 0;
+}
+
+bool port_pair_adopt(struct port_pairs *p, const struct port_pair *pair)
+{
+	bool is;
+
+	(void)pthread_mutex_lock(&p->lock);
+	is = !p->cfg.range.from || port_pool_take_at(&p->pool, pair->port);
+	p->used += is;
+	(void)pthread_mutex_unlock(&p->lock);
+	return is;
+}
+
+void port_pair_close(struct port_pairs *p, struct port_pair *pair)
+{
+	unsigned port = pair->port;
+
+	if (pair->rtp < 0)
+		return;
+	close_port_sockets(pair);
+	give_port(p, port, false);
 }

@@ -7,7 +7,7 @@
 #define TESTS_NODE_PHONES_H
 
 #include "node_fixture.h"
-#include "udp/port_pairs.h"
+#include "node/interfaces.h"
 
 enum { OCTETS = 160, PARTY_SSRC = 0xabcd };
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "seed.h"
-#include "udp/port_pairs.h"
+#include "node/interfaces.h"
 
 enum { FIRST = 30000, PAIRS = 50 };
 

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "udp/port_pairs.h"
+#include "node/interfaces.h"
 #include "udp/socket.h"
 
 enum { PAIRS = 5 };
