@@ -4,8 +4,9 @@
  *
  *   ng_service.c    requests and their answers, waits, time; commands beside
  *                   offers
- *   offer.c         the new offer to the other side, and the endpoints for it
- *   answer.c        what both sides have settled on, and their calls
+ *   offer.c         the new offer to the other side, and the endpoints for it;
+ *                   what lines mean for the node
+ *   answer.c        what both sides have settled on
  *   call_report.c   what a client can know of calls
  *   kept_dialogs.c  dialogs that outlive the process
  */
@@ -150,8 +151,6 @@ char *ng_draft_report(struct ng_exchange *x, struct ng_side *to);
 /** Our address for the party of @l; false: it has ended. */
 bool ng_endpoint_local(struct node *n, const struct ng_endpoint *l,
 		       struct sockaddr_storage *out);
-
-/* --- what lines mean for the node: answer.c --- */
 
 /** The packet times of a party, ms; 0: unsaid. */
 struct ng_packets {

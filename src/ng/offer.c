@@ -5,7 +5,8 @@
  * touched before the answer, which may never come. Else what the other side
  * sends before it (early media, RFC 3960) is passed on as if it had answered
  * with all that it was offered. And what an offer has in common with its
- * answer: the description that is passed on.
+ * answer: what a line of a description means for its party's spec and for the
+ * call of two streams, and the description that is passed on.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -16,6 +17,7 @@
 #include "base/address.h"
 #include "base/clock.h"
 #include "ng/ng_service_impl.h"
+#include "node/call_check.h"
 #include "node/node_endpoint.h"
 
 /* A call with many lines may need the room of several. */
@@ -56,6 +58,228 @@ void ng_warn(struct ng_service *sv, const char *fmt, ...)
 	va_start(ap, fmt);
 	(void)vsnprintf(warning->text + n, sizeof(warning->text) - n, fmt, ap);
 	va_end(ap);
+}
+
+/* --- what a line means for its party --- */
+
+/* ms: all codecs have packets of a multiple of it, or none that fits; and what
+ * is sent where nobody has said anything (RFC 3551, 4.2), or the next that the
+ * codec has, up to LONG: G.723.1 has 30. */
+enum { STEP = 10, USUAL = 20, LONG = 60 };
+
+/* The address of the party of @line. No family: not known. */
+static struct sockaddr_storage party_address(
+	const struct sdp_line *line, const struct sockaddr_storage *host)
+{
+	struct sockaddr_storage at = line->rtp;
+
+	if (line->held)
+		return (struct sockaddr_storage){ 0 };
+	if (host->ss_family) {
+		at = *host;
+		address_set_port(&at, address_port(&line->rtp));
+	}
+	return at;
+}
+
+/* The address for RTCP by "a=rtcp", as endpoint_spec has it. */
+static struct sockaddr_storage party_rtcp_address(
+	const struct sdp_line *line, const struct sockaddr_storage *host)
+{
+	struct sockaddr_storage rtp = party_address(line, host);
+	struct sockaddr_storage at = host->ss_family ? *host : line->rtcp;
+
+	/* RTP's number is for parties with RTCP there, and a fallback */
+	if (!line->rtcp_said || !rtp.ss_family ||
+	    line->rtcp.ss_family != rtp.ss_family || address_any(&line->rtcp) ||
+	    (line->mux && address_equal(&line->rtcp, &line->rtp)))
+		return (struct sockaddr_storage){ 0 };
+	address_set_port(&at, address_port(&line->rtcp));
+	return at;
+}
+
+enum sdp_mode ng_line_mode(const struct sdp_line *line)
+{
+	return line->held ? (enum sdp_mode)(line->mode & SDP_SENDONLY)
+			  : line->mode;
+}
+
+/* Can @side be sent in packets of @ms? A request that its codec cannot have is
+ * none. */
+static cr_ns packet_time(const struct codec_use *side, unsigned ms)
+{
+	struct codec_use sent = *side;
+	struct cr_err e;
+	cr_ns t = (cr_ns)ms * CR_MS;
+
+	if (t < CALL_PTIME_MIN || t > CALL_PTIME_MAX ||
+	    codec_use_check(&sent, "", &e) || packet_time_set(&sent, t, "", &e))
+		return 0;
+	return t;
+}
+
+/* The packet time of what is sent. Without a word about it packets are as
+ * usual, or as long as those that they are made from: 0, unless that is too
+ * long. */
+static cr_ns sent_packet_time(const struct codec_use *side,
+			      const struct sdp_line *line,
+			      const struct ng_packets *p)
+{
+	unsigned request = p->ptime ? p->ptime : line->ptime;
+	unsigned comes = p->comes ? p->comes : USUAL;
+	unsigned most = line->maxptime;
+	cr_ns time = 0;
+
+	if (!strcmp(side->name, cr_codec_relayed.name))
+		return 0; /* it is passed on */
+	if (!request && !most && p->apart)
+		request = USUAL;
+	if (!most || (request ? request : comes) <= most)
+		return packet_time(side, request);
+	/* as long as its codec can have them, and it wants them */
+	for (unsigned ms = most - most % STEP; ms && !time; ms -= STEP)
+		time = packet_time(side, ms);
+	return time;
+}
+
+void ng_spec_packets(struct endpoint_spec *to, const struct sdp_line *line,
+		     const struct ng_packets *p)
+{
+	to->ptime = sent_packet_time(&to->side, line, p);
+	/* as usual where nothing is said: what was said before is over */
+	to->in_ptime = p->in_ptime ? packet_time(&to->side, p->in_ptime) : 0;
+	for (unsigned ms = USUAL; ms <= LONG && !to->in_ptime; ms += STEP)
+		to->in_ptime = packet_time(&to->side, ms);
+}
+
+void ng_spec_locate(struct endpoint_spec *to, const struct sdp_line *line,
+		    const struct sockaddr_storage *host, int learn)
+{
+	to->address = party_address(line, host);
+	to->rtcp_address = party_rtcp_address(line, host);
+	to->learn = learn;
+	to->hold = !(ng_line_mode(line) & SDP_RECVONLY);
+}
+
+/* --- endpoints and calls of lines --- */
+
+/* Nobody else has it. */
+static void end_node_call(struct node_endpoint *ep)
+{
+	if (ep->call)
+		node_call_stop(ep->call, NODE_END_STOPPED,
+			       &(struct node_who){ .by = NODE_BY_PROXY });
+}
+
+void ng_endpoint_close(struct node *n, struct ng_endpoint *l)
+{
+	struct node_endpoint *ep = l->id ? node_endpoint_find(n, l->id) : NULL;
+	struct cr_err e;
+
+	l->id = 0;
+	free(l->sounds);
+	l->sounds = NULL;
+	if (!ep)
+		return;
+	end_node_call(ep);
+	(void)node_endpoint_close(ep, &e);
+}
+
+bool ng_stream_runs(struct node *n, const struct ng_stream *s)
+{
+	return !s->node_call || node_call_find(n, s->node_call);
+}
+
+void ng_stream_stop(struct node *n, struct ng_stream *s, enum node_end why,
+		    const struct node_who *who)
+{
+	struct node_call *c = node_call_find(n, s->node_call);
+
+	s->node_call = 0;
+	if (c)
+		node_call_stop(c, why, who);
+}
+
+static int begin_node_call(struct ng_service *sv, struct ng_dialog *d,
+			   unsigned i, const struct endpoint_spec to[2],
+			   struct node_call_change **change, struct cr_err *e)
+{
+	struct call_spec r = CALL_SPEC_UNSAID;
+
+	r.port = CALL_PORT_EACH;
+	r.label = d->call->id;
+	for (unsigned k = 0; k < 2; k++) {
+		struct node_endpoint *ep = node_endpoint_find(
+			sv->node, d->side[k]->endpoint[i].id);
+
+		r.end[k].endpoint = d->side[k]->endpoint[i].id;
+		if (ep)
+			end_node_call(ep); /* another branch's */
+	}
+	return node_call_prepare_start(sv->node, &r, to, &sv->lacks, change, e);
+}
+
+int ng_stream_prepare(struct ng_service *sv, struct ng_dialog *d, unsigned i,
+		      const struct endpoint_spec to[2],
+		      struct node_call_change **change, struct cr_err *e)
+{
+	struct node_call *c = node_call_find(sv->node, d->stream[i].node_call);
+
+	return c ? node_call_prepare(c, to, &sv->lacks, change, e)
+		 : begin_node_call(sv, d, i, to, change, e);
+}
+
+struct node_call *ng_stream_commit(struct ng_stream *s,
+				   struct node_call_change *change)
+{
+	struct node_call *c = node_call_commit(change);
+
+	s->node_call = node_call_id(c);
+	return c;
+}
+
+void ng_stream_set_early(struct node *n, struct ng_stream *s, bool early)
+{
+	struct node_call *c = node_call_find(n, s->node_call);
+
+	s->early = early;
+	if (c)
+		node_call_set_early(c, early);
+}
+
+/* By what both say of their codecs. */
+static int weigh_new(struct ng_service *sv, const struct endpoint_spec to[2],
+		     const struct node_call_promise *promised, int64_t *ppm,
+		     struct cr_err *e)
+{
+	struct call_spec r = CALL_SPEC_UNSAID;
+
+	r.port = CALL_PORT_EACH;
+	for (unsigned i = 0; i < 2; i++) {
+		r.end[i] = to[i];
+		r.end[i].address.ss_family = AF_UNSPEC;
+		r.end[i].rtcp_address.ss_family = AF_UNSPEC;
+		r.end[i].learn = -1;
+		r.end[i].types.noise = 0;
+	}
+	return node_call_weigh(sv->node, &r, promised, ppm, &sv->lacks, e);
+}
+
+int ng_stream_weigh(struct ng_service *sv, const struct ng_stream *s,
+		    const struct endpoint_spec to[2],
+		    struct node_call_promise *promised, struct cr_err *e)
+{
+	struct node_call *c = node_call_find(sv->node, s->node_call);
+	int64_t ppm = 0;
+	int err =
+		c ? node_call_weigh_change(c, to, promised, &ppm, &sv->lacks, e)
+		  : weigh_new(sv, to, promised, &ppm, e);
+
+	if (err)
+		return err;
+	promised->ppm += ppm;
+	promised->calls += c ? 0 : 1;
+	return 0;
 }
 
 /* --- descriptions --- */
