@@ -8,7 +8,6 @@
 #ifndef MEDIA_PACKET_H
 #define MEDIA_PACKET_H
 
-#include "media/stream_table.h"
 #include "media/counters.h"
 #include "media/rtp_stream.h"
 #include "observe/trace_writer.h"

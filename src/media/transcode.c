@@ -22,7 +22,7 @@
 #include "base/assert.h"
 #include "base/clock.h"
 #include "base/thread.h"
-#include "media/stream_table.h"
+#include "media/rtp_stream.h"
 #include "rtp/rtcp_session.h"
 
 /* The turn in progress. */

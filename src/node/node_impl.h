@@ -9,7 +9,7 @@
 #include <pthread.h>
 #include <sys/queue.h>
 
-#include "media/stream_table.h"
+#include "media/rtp_stream.h"
 #include "media/endpoint.h"
 #include "media/rx.h"
 #include "media/transcode.h"

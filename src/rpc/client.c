@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "transport/msgqueue.h"
+#include "transport/transport.h"
 
 enum { CLOSE_DEADLINE_MS = 1000 };
 

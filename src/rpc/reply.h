@@ -8,7 +8,7 @@
 #define RPC_REPLY_H
 
 #include "rpc/server.h"
-#include "transport/msgqueue.h"
+#include "transport/transport.h"
 
 enum { PEER_BUCKETS = 256, RPC_LISTENERS = 4 };
 

@@ -29,7 +29,7 @@
 #include <unistd.h>
 
 #include "observe/store.h"
-#include "transport/msgqueue.h"
+#include "transport/transport.h"
 #include "transport/ops.h"
 
 /* --- the file of a listening socket --- */

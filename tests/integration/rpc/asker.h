@@ -8,7 +8,7 @@
 
 #include <jansson.h>
 
-#include "transport/msgqueue.h"
+#include "transport/transport.h"
 
 struct asker {
 	struct transport *t;

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "media/stream_table.h"
+#include "media/rtp_stream.h"
 #include "rtp/rtp.h"
 #include "media/rx.h"
 #include "patience.h"

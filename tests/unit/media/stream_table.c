@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "cmocka_cr.h"
-#include "media/stream_table.h"
+#include "media/rtp_stream.h"
 
 enum { CALLS = 20000 }; /* more than entries */
 

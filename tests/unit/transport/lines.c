@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cmocka_cr.h"
-#include "transport/msgqueue.h"
+#include "transport/transport.h"
 
 /* Lines as they were reported, each closed by a bar. */
 struct reported {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cmocka_cr.h"
-#include "transport/msgqueue.h"
+#include "transport/transport.h"
 
 enum { MAX = 10 };
 
