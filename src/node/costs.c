@@ -7,7 +7,8 @@
  * follows the calls (cost/learner.h). A frame is metered from its pick on, for
  * the codec is not all of it: what comes before, the codec, and its share of
  * sending. That is CPU time (media/transcode.h): a program that takes the
- * CPU from a worker makes frames late, but not dearer.
+ * CPU from a worker makes frames late, but not dearer. And what streams cost by
+ * that, and whether there is room for them.
  */
 #include "node/costs.h"
 
@@ -19,7 +20,10 @@
 
 #include "base/address.h"
 #include "base/clock.h"
+#include "base/descriptors.h"
+#include "base/memory.h"
 #include "cost/cost.h"
+#include "node/node_impl.h"
 #include "udp/socket.h"
 
 /* No codec takes less, and nothing is for nothing. */
@@ -474,4 +478,191 @@ bool costs_at(const struct costs *c, unsigned i, struct node_cost_info *out)
 	};
 	memcpy(out->transcoding, e->name, sizeof(out->transcoding));
 	return true;
+}
+
+/* --- what streams cost --- */
+
+/* The transcodings of @cfg that have a cost: into @media. Returns how many. */
+static unsigned cost_media(const struct stream_cfg *cfg,
+			   struct pipeline_cfg media[STREAM_CODECS_MAX])
+{
+	unsigned n = cfg->codecs ? cfg->codecs->n : 1;
+
+	for (unsigned i = 0; i < n; i++) {
+		media[i] = cfg->media;
+		if (i)
+			media[i].in = cfg->codecs->one[i];
+	}
+	return n;
+}
+
+/* The entry of @media. A call that goes on does not wait for a measurement: its
+ * frames have cost something, maybe elsewhere. -EAGAIN: it begins, and @missing
+ * is not known. */
+static int find_cost(struct node *n, const struct pipeline_cfg *media,
+		     cr_ns period, struct cost_entry **out,
+		     struct cost_part *missing, struct cr_err *e)
+{
+	const struct stream_past *was =
+		n->restoring ? &n->restoring->stream[0] : NULL;
+	int err = costs_find(n->costs, media, period, out, missing, e);
+
+	return err == -EAGAIN && was
+		       ? costs_believe(n->costs, media, period,
+				       &(struct cr_cost){ .mean = was->mean,
+							  .p99 = was->p99 },
+				       out, e)
+		       : err;
+}
+
+int node_cost_of(struct node *n, const struct stream_cfg *cfg,
+		 struct cost_entry **out, struct cr_err *e)
+{
+	struct pipeline_cfg media[STREAM_CODECS_MAX];
+	unsigned count = cost_media(cfg, media), dearest = 0;
+	struct cost_part missing;
+	struct cost_entry *entry;
+	cr_ns most = 0;
+	int err = 0;
+
+	for (unsigned i = 0; i < count && !err; i++) {
+		err = find_cost(n, &media[i], cfg->release.period, &entry,
+				&missing, e);
+		if (err || entry->cost.mean <= most)
+			continue;
+		most = entry->cost.mean;
+		dearest = i;
+	}
+	if (!err) /* the one found last need not be there any more */
+		err = find_cost(n, &media[dearest], cfg->release.period, out,
+				&missing, e);
+	return err == -EAGAIN
+		       ? cr_fail(e, err, "its cost has to be measured first")
+		       : err;
+}
+
+void node_cost_ask(struct node *n, const struct stream_cfg *cfg)
+{
+	struct cost_part missing;
+	struct cost_entry *entry;
+
+	if (costs_find(n->costs, &cfg->media, cfg->release.period, &entry,
+		       &missing, NULL) == -EAGAIN)
+		(void)measuring_ask(n->measuring, &missing, NULL, NULL);
+}
+
+void node_cost_need(struct node_cost_wait *w, const struct stream_cfg *cfg,
+		    unsigned count)
+{
+	struct pipeline_cfg media[STREAM_CODECS_MAX];
+
+	w->n = 0;
+	for (unsigned i = 0; i < count; i++) {
+		unsigned codecs = cost_media(&cfg[i], media);
+
+		for (unsigned k = 0; k < codecs; k++) {
+			w->need[w->n].media = media[k];
+			w->need[w->n++].period = cfg[i].release.period;
+		}
+	}
+}
+
+int node_cost_wait(struct node *n, struct node_cost_wait *w, struct cr_err *e)
+{
+	return measuring_begin(n->measuring, w, e);
+}
+
+void node_cost_forget(struct node *n, struct node_cost_wait *w)
+{
+	measuring_forget(n->measuring, w);
+}
+
+/* --- room --- */
+
+int64_t node_load_of(const struct stream_cfg *cfg)
+{
+	return cfg->declared.cost.mean * CR_PPM / cfg->release.period;
+}
+
+int node_admit_measured(struct node *n, int64_t need, struct cr_verdict *v)
+{
+	const bool ran = n->restoring && n->restoring->how != RESTORE_MOVED;
+	struct live_load load;
+	int64_t now = costs_load_ppm(n->costs);
+
+	live_load(n->live, &load);
+	if (!n->cfg.admission || ran || need <= 0 ||
+	    now + need <= load.bound_ppm)
+		return 0;
+	*v = (struct cr_verdict){ .need_ppm = need,
+				  .free_ppm = load.bound_ppm - now,
+				  .bound_ppm = load.bound_ppm,
+				  .rule = "measured load" };
+	return -ENOSPC;
+}
+
+int node_refuse(struct node *n, int err, const struct cr_verdict *v,
+		struct cr_err *e)
+{
+	if (err == -ENOMEM)
+		return cr_fail(e, err, "out of memory");
+	if (err != -ENOSPC)
+		return cr_fail(e, err,
+			       "the %s scheduler does not take this "
+			       "call (%s)",
+			       live_scheduler(n->live),
+			       v->rule ? v->rule : "its task model");
+	return cr_fail(
+		e, err,
+		"no-capacity: need %.4f, free %.4f of %.2f under %s (%s)",
+		(double)v->need_ppm / 1e6,
+		(double)(v->free_ppm > 0 ? v->free_ppm : 0) / 1e6,
+		(double)v->bound_ppm / 1e6, live_scheduler(n->live),
+		v->rule ? v->rule : "load");
+}
+
+void node_capacity(struct node *n, struct node_capacity *out)
+{
+	struct live_load load;
+	int64_t used, free_ppm;
+
+	live_load(n->live, &load);
+	used = costs_load_ppm(n->costs);
+	if (load.load_ppm > used)
+		used = load.load_ppm;
+	free_ppm = load.bound_ppm - used;
+	*out = (struct node_capacity){
+		.descriptors = descriptors_limit(),
+		.workers = n->cfg.workers,
+		.bound = (double)load.bound_ppm / 1e6,
+		.used = (double)used / 1e6,
+		.free = free_ppm > 0 ? (double)free_ppm / 1e6 : 0,
+		.calls = node_calls(n),
+		.max_calls = n->cfg.max_calls,
+		.admission = n->cfg.admission,
+	};
+}
+
+int node_refuse_short(const struct node *n, struct cr_err *e)
+{
+	struct cr_err why;
+
+	if (!memory_check_reserve(n->cfg.memory_reserve, &why))
+		return 0;
+	return cr_fail(e, -ENOSPC, "no-capacity: %s", why.text);
+}
+
+int node_refuse_full(struct node *n, unsigned promised, struct cr_err *e)
+{
+	if (node_refuse_short(n, e)) {
+		n->calls_refused++;
+		return -ENOSPC;
+	}
+	if (n->ncalls - n->nending + promised < n->cfg.max_calls)
+		return 0;
+	n->calls_refused++;
+	return cr_fail(e, -ENOSPC,
+		       "no-capacity: %u calls are the most this node takes "
+		       "(--max-calls)",
+		       n->cfg.max_calls);
 }

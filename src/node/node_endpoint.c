@@ -27,6 +27,7 @@
 
 #include "base/address.h"
 #include "base/clock.h"
+#include "base/counter.h"
 #include "base/descriptors.h"
 #include "base/random.h"
 #include "convert/converter.h"
@@ -108,6 +109,28 @@ void node_stream_address(const struct node_stream *st, char *buf, size_t size)
 		node_endpoint_address(in_endpoint, buf, size);
 	else
 		node_address(st->node, buf, size);
+}
+
+int node_choose_interface(struct node *n,
+			  const struct interface_request *request,
+			  struct interface **at, struct cr_err *e)
+{
+	const struct call_past *past = n->restoring;
+	const struct sockaddr_storage *was;
+	char text[64];
+
+	if (!past || past->how != RESTORE_TAKEN)
+		return interfaces_choose(&n->interfaces, request, at, e);
+	was = &past->stream[past->end].at;
+	for (unsigned i = 0; i < n->interfaces.n; i++) {
+		if (!address_same_host(&n->interfaces.one[i].cfg.local, was))
+			continue;
+		*at = &n->interfaces.one[i];
+		return 0;
+	}
+	return cr_fail(e, -EADDRNOTAVAIL,
+		       "no --interface of this node has its address %s",
+		       address_host_text(was, text, sizeof(text)));
 }
 
 static const char *host_text(const struct sockaddr_storage *a,
@@ -229,11 +252,6 @@ static int open_node_ports(struct node_endpoint *ep, struct endpoint_cfg cfg,
 	return err;
 }
 
-static unsigned long long counter_value(const atomic_ullong *counter)
-{
-	return atomic_load_explicit(counter, memory_order_relaxed);
-}
-
 /* Add counts that are no call's to the node's sums. */
 static void keep_counts(struct node_endpoint *ep)
 {
@@ -243,10 +261,10 @@ static void keep_counts(struct node_endpoint *ep)
 		rx_count_rest(endpoint);
 	rx_count_rtcp_rest(endpoint);
 	atomic_fetch_add_explicit(&ep->node->endpoint_drops,
-				  counter_value(&endpoint->port_drops),
+				  counter_read(&endpoint->port_drops),
 				  memory_order_relaxed);
 	atomic_fetch_add_explicit(&ep->node->endpoint_unread,
-				  counter_value(&endpoint->unread),
+				  counter_read(&endpoint->unread),
 				  memory_order_relaxed);
 }
 
@@ -583,6 +601,15 @@ int node_endpoint_open_kept(struct node *n, const struct endpoint_spec *r,
 		ep->id = ++n->last_endpoint;
 	*out = ep;
 	return 0;
+}
+
+struct state_slot *node_take_slot(struct node *n)
+{
+	if (n->restoring) {
+		n->restoring->taken = true;
+		return n->restoring->slot;
+	}
+	return n->cfg.state ? state_slot_take(n->cfg.state) : NULL;
 }
 
 int node_endpoint_open(struct node *n, const struct endpoint_spec *r,

@@ -317,6 +317,15 @@ void node_cost_ask(struct node *n, const struct stream_cfg *cfg);
 /** Make the interfaces that the configuration names. 0, or -errno with @e. */
 int node_open_interfaces(struct node *n, struct cr_err *e);
 
+/** As interfaces_choose(); or of a call that is being restored at the same
+ * ports, the one that has its address: -EADDRNOTAVAIL with @e: none has. */
+int node_choose_interface(struct node *n,
+			  const struct interface_request *request,
+			  struct interface **at, struct cr_err *e);
+
+/** A slot for a call that begins, or goes on; NULL: nobody keeps it. */
+struct state_slot *node_take_slot(struct node *n);
+
 /* --- admission --- */
 
 /** The load of the stream @cfg, settled, of a CPU on average, ppm. */

@@ -16,7 +16,7 @@
 
 #include "analysis/hsb.h"
 #include "base/clock.h"
-#include "base/descriptors.h"
+#include "base/counter.h"
 #include "cr/promise.h"
 #include "media/endpoint.h"
 #include "node/info.h"
@@ -225,11 +225,6 @@ static struct bound bound_of(struct node_stream *st)
 	return no_bound(p.rule);
 }
 
-static unsigned long long load_relaxed(const atomic_ullong *counter)
-{
-	return atomic_load_explicit(counter, memory_order_relaxed);
-}
-
 /* --- sums --- */
 
 /* Past calls and present ones together, and what no call had at an endpoint. */
@@ -239,8 +234,8 @@ static void sum_counters(struct node *n, struct node_stream_counts *sum)
 	struct node_stream *st;
 
 	*sum = n->past;
-	sum->port_drops += load_relaxed(&n->endpoint_drops);
-	sum->unread += load_relaxed(&n->endpoint_unread);
+	sum->port_drops += counter_read(&n->endpoint_drops);
+	sum->unread += counter_read(&n->endpoint_unread);
 	RB_FOREACH (st, node_stream_tree, &n->streams) {
 		node_stream_counts(st, &one);
 		for (unsigned i = 0; i < STREAM_NCOUNTERS; i++)
@@ -270,7 +265,7 @@ static void receiver_info(const struct node *n, unsigned i,
 	const struct rx *rx = receivers_at(n->receivers, i);
 	const struct packet_counters *count = rx_counters(rx);
 
-#define COPY(name, ...) out->name = load_relaxed(&count->name);
+#define COPY(name, ...) out->name = counter_read(&count->name);
 	PACKET_COUNTERS(COPY)
 #undef COPY
 	out->io = udp_io_names[rx_io(rx)];
@@ -366,28 +361,6 @@ void node_stats(struct node *n, struct node_stats *out)
 	histogram_summarise(&delay, &out->delay);
 	histogram_summarise(&jitter, &out->jitter);
 	node_rtcp_stats(n, &out->rtcp);
-}
-
-void node_capacity(struct node *n, struct node_capacity *out)
-{
-	struct live_load load;
-	int64_t used, free_ppm;
-
-	live_load(n->live, &load);
-	used = costs_load_ppm(n->costs);
-	if (load.load_ppm > used)
-		used = load.load_ppm;
-	free_ppm = load.bound_ppm - used;
-	*out = (struct node_capacity){
-		.descriptors = descriptors_limit(),
-		.workers = n->cfg.workers,
-		.bound = (double)load.bound_ppm / 1e6,
-		.used = (double)used / 1e6,
-		.free = free_ppm > 0 ? (double)free_ppm / 1e6 : 0,
-		.calls = node_calls(n),
-		.max_calls = n->cfg.max_calls,
-		.admission = n->cfg.admission,
-	};
 }
 
 bool node_cost(const struct node *n, unsigned i, struct node_cost_info *out)

@@ -47,15 +47,6 @@ bool node_keeps(const struct node *n)
 
 /* --- while a call runs --- */
 
-struct state_slot *node_take_slot(struct node *n)
-{
-	if (n->restoring) {
-		n->restoring->taken = true;
-		return n->restoring->slot;
-	}
-	return n->cfg.state ? state_slot_take(n->cfg.state) : NULL;
-}
-
 static void stream_past(const struct node_stream *st, struct stream_past *out)
 {
 	const struct stream_cfg *cfg = node_stream_settings(st);
@@ -423,28 +414,6 @@ int node_restored_all(struct node *n, struct cr_err *e)
 			begin_hearing(ep);
 	}
 	return node_keeps(n) ? receivers_listen(n->receivers, n->fd, e) : 0;
-}
-
-int node_choose_interface(struct node *n,
-			  const struct interface_request *request,
-			  struct interface **at, struct cr_err *e)
-{
-	const struct call_past *past = n->restoring;
-	const struct sockaddr_storage *was;
-	char text[64];
-
-	if (!past || past->how != RESTORE_TAKEN)
-		return interfaces_choose(&n->interfaces, request, at, e);
-	was = &past->stream[past->end].at;
-	for (unsigned i = 0; i < n->interfaces.n; i++) {
-		if (!address_same_host(&n->interfaces.one[i].cfg.local, was))
-			continue;
-		*at = &n->interfaces.one[i];
-		return 0;
-	}
-	return cr_fail(e, -EADDRNOTAVAIL,
-		       "no --interface of this node has its address %s",
-		       address_host_text(was, text, sizeof(text)));
 }
 
 int node_restore_at_shared(const struct node *n, struct cr_err *e)

@@ -117,19 +117,12 @@ enum { NODE_HELD_NAME = 32 };
 const char *node_call_name(char buf[NODE_HELD_NAME], uint32_t call, unsigned i);
 const char *node_endpoint_name(char buf[NODE_HELD_NAME], uint32_t endpoint);
 
-/** A slot for a call that begins, or goes on; NULL: nobody keeps it. */
-struct state_slot *node_take_slot(struct node *n);
 /** The call is ending: nobody is to go on with it, but for the process that
  * still has it (node_config.arrives). */
 void node_call_forget(const struct node_call *c);
 /** The same of an endpoint. */
 void node_endpoint_forget(const struct node_endpoint *ep);
 
-/** As interfaces_choose(); or of a call that is being restored at the same
- * ports, the one that has its address: -EADDRNOTAVAIL with @e: none has. */
-int node_choose_interface(struct node *n,
-			  const struct interface_request *request,
-			  struct interface **at, struct cr_err *e);
 /** May the call that is being restored be at the shared port? 0; or
  * -EADDRNOTAVAIL with @e: its packets do not come there. */
 int node_restore_at_shared(const struct node *n, struct cr_err *e);
