@@ -68,7 +68,6 @@
 #include "engine/live.h"
 #include "engine/release.h"
 #include "media/counters.h"
-#include "media/digits.h"
 #include "media/endpoint.h"
 #include "media/frame_ring.h"
 #include "media/importance.h"

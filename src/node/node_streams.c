@@ -470,6 +470,44 @@ int node_stream_refuse_early(struct node *n, const struct stream_cfg *cfg,
 					"out.address", e);
 }
 
+/* Cut @text to fit; NUL-terminated. */
+static void cut_trace_text(char *to, size_t size, const char *text)
+{
+	(void)snprintf(to, size, "%s", text);
+}
+
+void node_trace_call(const struct node_stream *st)
+{
+	struct node *n = st->node;
+	const struct stream_cfg *cfg = node_stream_settings(st);
+	const struct codec_use *in = &cfg->media.in, *out = &cfg->media.out;
+	union cr_trace_record r = {
+		.call = {
+			.kind = CR_TRACE_CALL,
+			.cls = (uint8_t)cfg->terms.cls,
+			.ptime_us_div_250 = (uint16_t)(cfg->release.period /
+						       (250 * CR_US)),
+			.call = cfg->id,
+			.start = st->started,
+			.rel_deadline = cfg->terms.deadline,
+			.weight = cfg->terms.weight,
+			.nice = (int8_t)cfg->terms.nice,
+			.cost_mean = cfg->declared.cost.mean,
+			.cost_p99 = cfg->declared.cost.p99,
+		},
+	};
+
+	cut_trace_text(r.call.codec_in, sizeof(r.call.codec_in),
+		       in->codec->name);
+	cut_trace_text(r.call.mode_in, sizeof(r.call.mode_in),
+		       in->codec->modes[in->cfg.mode].name);
+	cut_trace_text(r.call.codec_out, sizeof(r.call.codec_out),
+		       out->codec->name);
+	cut_trace_text(r.call.mode_out, sizeof(r.call.mode_out),
+		       out->codec->modes[out->cfg.mode].name);
+	trace_put(trace_ring(n->trace, node_ring_control(n)), &r);
+}
+
 /* @st, whose codecs and numbers are chosen, is to be one of the node's. */
 static int enter_stream(struct node_stream *st, struct stream_cfg *cfg,
 			struct cr_err *e)

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which speech digits mute. How they are passed on is tested with
- * rtp/telephone_event.h.
+ * Which speech digits mute. How they are passed on: telephone_event.c.
  */
 #include "cmocka_cr.h"
-#include "media/digits.h"
+#include "rtp/telephone_event.h"
 
 #define LENGTH 800u /* 100 ms */
 
