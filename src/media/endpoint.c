@@ -230,20 +230,10 @@ static void set_destination(struct endpoint *ep, cr_ns now)
 	}
 }
 
-/* For a process that may have to go on. */
-static void note_learned(struct endpoint *ep)
-{
-	unsigned long long count[LEARN_NCOUNTERS];
-
-	learn_counts(&ep->learn, count);
-	for (unsigned i = 0; i < LEARN_NCOUNTERS; i++)
-		atomic_store_explicit(&ep->cfg.state->learned[i], count[i],
-				      memory_order_relaxed);
-}
-
 unsigned endpoint_receive(struct endpoint *ep, const struct learn_arrival *p,
 			  cr_ns now)
 {
+	unsigned long long count[LEARN_NCOUNTERS];
 	unsigned result;
 
 	if (has_new_terms(ep)) {
@@ -251,8 +241,13 @@ unsigned endpoint_receive(struct endpoint *ep, const struct learn_arrival *p,
 		set_destination(ep, now);
 	}
 	result = learn_packet(&ep->learn, p, now);
-	if (__builtin_expect(ep->cfg.state != NULL, 0))
-		note_learned(ep);
+	if (__builtin_expect(ep->cfg.state != NULL, 0)) {
+		/* for a process that may have to go on */
+		learn_counts(&ep->learn, count);
+		for (unsigned i = 0; i < LEARN_NCOUNTERS; i++)
+			atomic_store_explicit(&ep->cfg.state->learned[i],
+					      count[i], memory_order_relaxed);
+	}
 	if (learn_accepts(result) && result & LEARN_NEW_ADDRESS)
 		set_destination(ep, now);
 	return result;

@@ -355,17 +355,6 @@ uint8_t pipeline_cmr(const struct pipeline *p)
 	return p->cmr;
 }
 
-static int open_payload(struct pipeline *p, const struct pipeline_input *in,
-			struct payload_iter *it)
-{
-	const struct pipeline_source *source =
-		pipeline_source_at(p, in->meta.codec);
-	int err = payload_open(&source->side, in->payload, in->meta.bytes, it);
-
-	p->cmr = err ? PAYLOAD_NO_CMR : it->info.cmr;
-	return err ? err : pipeline_ready(p, in);
-}
-
 /* Output timestamps are taken modulo 2^32, so the way from the first packet may
  * be taken modulo this: 2^32 seconds. Hostile timestamps, which leap by up to
  * 2^31 a packet, would overflow the products below otherwise. */
@@ -461,24 +450,19 @@ static uint32_t pipeline_run_ts(const struct pipeline_run *r, unsigned samples)
 	       (uint32_t)((r->out_at + samples) * p->out->clock / p->out->rate);
 }
 
-/* Another sender's time begins with whatever comes first of it. */
-static void restart_time(struct pipeline *p, const struct pipeline_input *in)
-{
-	p->at = p->next = after_restart(p, in->meta.arrival);
-	p->last_ts = in->meta.rtp_ts;
-	p->heard = in->meta.arrival;
-	p->again = false;
-	p->nleft = 0;
-}
-
 uint32_t pipeline_time(struct pipeline *p, const struct pipeline_input *in)
 {
 	int64_t at;
 
-	if (!p->started)
+	if (!p->started) {
 		pipeline_first_ts(p, in->meta.rtp_ts);
-	else if (p->again)
-		restart_time(p, in);
+	} else if (p->again) { /* another sender's: its time begins with that */
+		p->at = p->next = after_restart(p, in->meta.arrival);
+		p->last_ts = in->meta.rtp_ts;
+		p->heard = in->meta.arrival;
+		p->again = false;
+		p->nleft = 0;
+	}
 	if (p->heard == CR_NEVER)
 		p->heard = in->meta.arrival;
 	at = after_step(p, (int32_t)(in->meta.rtp_ts - p->last_ts));
@@ -981,10 +965,14 @@ int pipeline_run(struct pipeline *p, struct pipeline_scratch *s,
 		 const struct pipeline_input *in, pipeline_emit *emit,
 		 void *arg)
 {
+	const struct codec_use *side = pipeline_input_side(p, in->meta.codec);
 	struct payload_iter it;
 	struct pipeline_run r;
-	int err = open_payload(p, in, &it);
+	int err = payload_open(side, in->payload, in->meta.bytes, &it);
 
+	p->cmr = err ? PAYLOAD_NO_CMR : it.info.cmr;
+	if (!err)
+		err = pipeline_ready(p, in);
 	if (err)
 		return err;
 	if (in->use != PIPELINE_LEARN)
