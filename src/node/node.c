@@ -549,6 +549,92 @@ static void receiver_failed(void *arg, unsigned receiver, int err)
 	event_active(n->receiver_failed_event, 0, 0);
 }
 
+/* As core_config has it; of run queues that differ, the largest. */
+static unsigned cpus_per_rq(const struct node *n)
+{
+	unsigned largest = n->cfg.cpus_per_rq;
+
+	if (n->cfg.nrq > 1)
+		for (unsigned i = 0; i < n->cfg.nrq; i++)
+			if (n->cfg.rq_cpus[i] > largest)
+				largest = n->cfg.rq_cpus[i];
+	return largest;
+}
+
+int node_trace_start(struct node *n, const char *path, enum trace_over over,
+		     struct cr_err *e)
+{
+	char spec[NODE_SPEC_MAX];
+	const struct trace_head head = {
+		.program = "codec-runner",
+		.version = CR_VERSION,
+		.scheduler = live_scheduler(n->live),
+		.options = spec,
+		.workers = n->cfg.workers,
+		.cpus_per_rq = cpus_per_rq(n),
+		.ring_frames = n->cfg.ring_frames,
+		.max_age = n->cfg.max_age,
+		.shed = shed_names[n->cfg.shed.kind],
+		.shed_wait = n->cfg.shed.wait,
+	};
+	struct node_stream *st;
+	int err;
+
+	node_scheduler(n, spec, sizeof(spec));
+	trace_set_over(n->trace, over);
+	err = trace_start_live(n->trace, path, &head, e);
+	if (err)
+		return err;
+	RB_FOREACH (st, node_stream_tree, &n->streams)
+		if (node_stream_transcoder(st))
+			node_trace_call(st);
+	return 0;
+}
+
+int node_trace_end(struct node *n, const struct node_trace_asker *asker,
+		   struct cr_err *e)
+{
+	if (n->trace_asker.notify)
+		return cr_fail(e, -EALREADY,
+			       "the trace is being stopped already, and on its "
+			       "way to the disk");
+	if (trace_end(n->trace))
+		return cr_fail(e, -EALREADY, "no trace is running");
+	n->trace_asker = *asker;
+	return 0;
+}
+
+int node_trace_stop(struct node *n, struct trace_totals *out)
+{
+	const struct node_trace_asker asker = n->trace_asker;
+	struct trace_totals totals;
+	int err = trace_stop(n->trace, &totals);
+
+	if (err)
+		return err;
+	/* what the thread has said is of this trace, not of the next one */
+	(void)event_del(n->traced_event);
+	n->trace_asker = (struct node_trace_asker){ NULL, NULL };
+	if (out)
+		*out = totals;
+	if (asker.notify)
+		asker.notify(asker.arg, &totals);
+	return 0;
+}
+
+void node_trace_settle(struct node *n)
+{
+	if (n && n->trace_asker.notify)
+		(void)node_trace_stop(n, NULL);
+}
+
+/* The thread has nothing left to do: to wait for it takes no time. */
+static void on_traced(evutil_socket_t fd, short what, void *arg)
+{
+	(void)fd, (void)what;
+	node_trace_settle(arg);
+}
+
 static int open_node_events(struct node *n, struct cr_err *e)
 {
 	const struct timeval second = { 1, 0 };
@@ -557,7 +643,7 @@ static int open_node_events(struct node *n, struct cr_err *e)
 	n->fault_event = event_new(n->cfg.base, -1, 0, node_recover, n);
 	n->receiver_failed_event =
 		event_new(n->cfg.base, -1, 0, on_receiver_failed, n);
-	n->traced_event = event_new(n->cfg.base, -1, 0, node_traced, n);
+	n->traced_event = event_new(n->cfg.base, -1, 0, on_traced, n);
 	n->tick = event_new(n->cfg.base, -1, EV_PERSIST, on_node_tick, n);
 	if (!n->gone_event || !n->fault_event || !n->receiver_failed_event ||
 	    !n->traced_event || !n->tick || event_add(n->tick, &second))
@@ -864,92 +950,4 @@ int node_scheduler_tune(struct node *n, const char *opts, struct cr_err *e)
 	if (!err)
 		trace_switch(n, live_switched_at(n->live));
 	return err;
-}
-
-/* --- the trace --- */
-
-/* As core_config has it; of run queues that differ, the largest. */
-static unsigned cpus_per_rq(const struct node *n)
-{
-	unsigned largest = n->cfg.cpus_per_rq;
-
-	if (n->cfg.nrq > 1)
-		for (unsigned i = 0; i < n->cfg.nrq; i++)
-			if (n->cfg.rq_cpus[i] > largest)
-				largest = n->cfg.rq_cpus[i];
-	return largest;
-}
-
-int node_trace_start(struct node *n, const char *path, enum trace_over over,
-		     struct cr_err *e)
-{
-	char spec[NODE_SPEC_MAX];
-	const struct trace_head head = {
-		.program = "codec-runner",
-		.version = CR_VERSION,
-		.scheduler = live_scheduler(n->live),
-		.options = spec,
-		.workers = n->cfg.workers,
-		.cpus_per_rq = cpus_per_rq(n),
-		.ring_frames = n->cfg.ring_frames,
-		.max_age = n->cfg.max_age,
-		.shed = shed_names[n->cfg.shed.kind],
-		.shed_wait = n->cfg.shed.wait,
-	};
-	struct node_stream *st;
-	int err;
-
-	node_scheduler(n, spec, sizeof(spec));
-	trace_set_over(n->trace, over);
-	err = trace_start_live(n->trace, path, &head, e);
-	if (err)
-		return err;
-	RB_FOREACH (st, node_stream_tree, &n->streams)
-		if (node_stream_transcoder(st))
-			node_trace_call(st);
-	return 0;
-}
-
-int node_trace_end(struct node *n, const struct node_trace_asker *asker,
-		   struct cr_err *e)
-{
-	if (n->trace_asker.notify)
-		return cr_fail(e, -EALREADY,
-			       "the trace is being stopped already, and on its "
-			       "way to the disk");
-	if (trace_end(n->trace))
-		return cr_fail(e, -EALREADY, "no trace is running");
-	n->trace_asker = *asker;
-	return 0;
-}
-
-int node_trace_stop(struct node *n, struct trace_totals *out)
-{
-	const struct node_trace_asker asker = n->trace_asker;
-	struct trace_totals totals;
-	int err = trace_stop(n->trace, &totals);
-
-	if (err)
-		return err;
-	/* what the thread has said is of this trace, not of the next one */
-	(void)event_del(n->traced_event);
-	n->trace_asker = (struct node_trace_asker){ NULL, NULL };
-	if (out)
-		*out = totals;
-	if (asker.notify)
-		asker.notify(asker.arg, &totals);
-	return 0;
-}
-
-void node_trace_settle(struct node *n)
-{
-	if (n && n->trace_asker.notify)
-		(void)node_trace_stop(n, NULL);
-}
-
-/* The thread has nothing left to do: to wait for it takes no time. */
-void node_traced(evutil_socket_t fd, short what, void *arg)
-{
-	(void)fd, (void)what;
-	node_trace_settle(arg);
 }

@@ -345,8 +345,6 @@ void node_follow(struct node *n);
 struct node_stream *node_stream_pair(const struct node_stream *st);
 /** Describe @st in the trace. */
 void node_trace_call(const struct node_stream *st);
-/** Event: the disk has the trace that was ended. */
-void node_traced(evutil_socket_t fd, short what, void *arg);
 
 /** The next id of a call, a stream or a conversion: they count together, up to
  * 2^32 and again; 0 is none's, and ids in use are passed over. */
