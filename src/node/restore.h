@@ -33,8 +33,6 @@
 
 struct cr_err;
 struct endpoint;
-struct interface;
-struct interface_request;
 struct node;
 struct node_call;
 struct node_stream;
