@@ -842,7 +842,7 @@ bool codec_use_same(const struct codec_use *a, const struct codec_use *b,
 	if (a->amr.mode_second == b->amr.mode_second &&
 	    a->amr.mode_next == b->amr.mode_next)
 		same |= SAME_MODE_CHANGES;
-	if (codec_use_packet(a) == codec_use_packet(b))
+	if ((a->frames ? a->frames : 1) == (b->frames ? b->frames : 1))
 		same |= SAME_PACKET;
 	return (same & what) == what;
 }

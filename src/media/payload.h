@@ -176,7 +176,7 @@ enum codec_same {
 	SAME_PT = 1 << 6,
 	SAME_LAYOUT = 1 << 7,	    /**< octet_align, mode_set */
 	SAME_MODE_CHANGES = 1 << 8, /**< mode_second, mode_next */
-	SAME_PACKET = 1 << 9,	    /**< how long one is */
+	SAME_PACKET = 1 << 9,	    /**< how many frames it has */
 
 	/** One decoder may go on for the other; of PCM, which a decoder takes
 	 * as it comes, also without SAME_FRAME. */
