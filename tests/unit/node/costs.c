@@ -52,11 +52,11 @@ static void a_pair_is_the_sum_of_its_parts(void **state)
 
 	assert_int_equal(costs_find(c, &ab, PTIME, &e, &missing, NULL),
 			 -EAGAIN);
-	assert_string_equal(missing.codec->name, "pcmu");
+	assert_string_equal(missing.use.codec->name, "pcmu");
 	assert_int_equal(costs_put(c, &missing, &a), 0);
 	assert_int_equal(costs_find(c, &ab, PTIME, &e, &missing, NULL),
 			 -EAGAIN);
-	assert_string_equal(missing.codec->name, "pcma");
+	assert_string_equal(missing.use.codec->name, "pcma");
 	assert_int_equal(costs_put(c, &missing, &b), 0);
 	one = found(c, &ab)->cost.mean;
 	two = found(c, &ba)->cost.mean; /* nothing else is to be measured */
@@ -95,11 +95,11 @@ static void rates_that_differ_need_a_conversion(void **state)
 	for (unsigned i = 0; i < 2; i++) {
 		assert_int_equal(costs_find(c, &m, PTIME, &e, &missing, NULL),
 				 -EAGAIN);
-		assert_non_null(missing.codec);
+		assert_non_null(missing.use.codec);
 		assert_int_equal(costs_put(c, &missing, &v), 0);
 	}
 	assert_int_equal(costs_find(c, &m, PTIME, &e, &missing, NULL), -EAGAIN);
-	assert_null(missing.codec);
+	assert_null(missing.use.codec);
 	assert_int_equal(missing.from, 8000);
 	assert_int_equal(missing.to, 16000);
 	assert_int_equal(costs_put(c, &missing, &v), 0);
