@@ -171,7 +171,7 @@ struct state_version state_version(const struct state_slot *slot)
 	struct state_version v = { 0 };
 
 	/* a slot that is another call's by now has another check */
-	if (h->generation)
+	if (h->generation && !slot->taken)
 		v.text = h->check ^ h->generation;
 	for (unsigned i = 0; i < 4; i++) {
 		const struct state_stream *s = &slot->stream[i / 2];
@@ -180,6 +180,22 @@ struct state_version state_version(const struct state_slot *slot)
 		v.records += s->heard[i % 2].generation << 32;
 	}
 	return v;
+}
+
+static bool has_text(const struct state_slot *slot)
+{
+	return slot->half[0].generation || slot->half[1].generation;
+}
+
+void state_memory_taken(struct state_memory *m)
+{
+	for (unsigned i = 0; state_slot_seen(m, i); i++)
+		slot_of(m, i)->taken = has_text(slot_of(m, i));
+}
+
+bool state_slot_taken(const struct state_slot *slot)
+{
+	return slot->taken && has_text(slot);
 }
 
 /* Of the text: which records there are, the records, a check. In this order, in

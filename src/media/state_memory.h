@@ -138,6 +138,7 @@ struct state_half {
 struct state_slot {
 	struct state_stream stream[2];
 	struct state_half half[2];
+	_Atomic uint64_t taken; /**< 1: another node has taken the call */
 };
 
 /** 0 is what memory has that was never written: no record checks with it. */
@@ -224,7 +225,14 @@ struct state_version {
 	uint64_t text, records;
 };
 
+/** Of a call that another node has taken, the version of none. */
 struct state_version state_version(const struct state_slot *slot);
+
+/** Another node has taken all calls that have a text now. Any thread; a call
+ * that begins meanwhile may count as one of them. */
+void state_memory_taken(struct state_memory *m);
+/** Has it taken this one, which runs here all the same? */
+bool state_slot_taken(const struct state_slot *slot);
 
 /** The records of a slot as a text, with the NUL: its length is always the
  * same. */

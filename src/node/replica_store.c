@@ -188,6 +188,7 @@ struct replica_store {
 	redisContext *c;
 	const atomic_bool *stop;
 	bool unsent; /* commands */
+	bool failed; /* to send one, for want of memory */
 	redisReplyObjectFunctions fn;
 	const redisReplyObjectFunctions *all; /* the library's */
 #ifdef HAVE_HIREDIS_SSL
@@ -266,26 +267,25 @@ static int begin_tls(struct replica_store *s, const struct replica_url *at,
 }
 
 static int log_in(struct replica_store *s, const struct replica_url *at,
-		  cr_ns limit, struct cr_err *e)
+		  cr_ns end, struct cr_err *e)
 {
 	char db[16];
 	int err = 0;
 
 	if (*at->user)
-		err = replica_say(s, e, "AUTH", at->user, at->password);
+		replica_say(s, "AUTH", at->user, at->password);
 	else if (*at->password)
-		err = replica_say(s, e, "AUTH", at->password);
-	if (!err && *at->password)
-		err = replica_store_reply(s, REDIS_REPLY_STATUS, limit, NULL,
-					  e);
+		replica_say(s, "AUTH", at->password);
+	if (*at->password)
+		err = replica_store_reply(s, REDIS_REPLY_STATUS, end, NULL, e);
 	/* one that does not know AUTH repeats what it was told */
 	if (err == -EPROTO && strstr(e->text, "unknown command"))
 		err = cr_fail(e, err, "the store does not know AUTH");
+	if (err)
+		return err;
 	(void)snprintf(db, sizeof(db), "%u", at->db);
-	if (!err)
-		err = replica_say(s, e, "SELECT", db);
-	return err ? err
-		   : replica_store_reply(s, REDIS_REPLY_STATUS, limit, NULL, e);
+	replica_say(s, "SELECT", db);
+	return replica_store_reply(s, REDIS_REPLY_STATUS, end, NULL, e);
 }
 
 #if HIREDIS_MAJOR < 1
@@ -304,7 +304,7 @@ static void *bounded_array(const redisReadTask *task, elements_count n)
 }
 
 int replica_store_open(struct replica_store **out, const struct replica_url *at,
-		       cr_ns limit, const atomic_bool *stop, struct cr_err *e)
+		       cr_ns end, const atomic_bool *stop, struct cr_err *e)
 {
 	struct replica_store *s = calloc(1, sizeof(*s));
 	int err;
@@ -320,12 +320,12 @@ int replica_store_open(struct replica_store **out, const struct replica_url *at,
 		s->fn.createArray = bounded_array;
 		s->c->reader->fn = &s->fn;
 		s->c->reader->privdata = s;
-		err = wait_connected(s, clock_now() + limit, e);
+		err = wait_connected(s, end, e);
 	}
 	if (!err)
 		err = begin_tls(s, at, e);
 	if (!err)
-		err = log_in(s, at, limit, e);
+		err = log_in(s, at, end, e);
 	if (err) {
 		replica_store_close(s);
 		return err;
@@ -371,28 +371,29 @@ void replica_word(struct replica_command *c, const char *word)
 	}
 }
 
-int replica_store_send(struct replica_store *s, struct replica_command *c,
-		       struct cr_err *e)
+void replica_command_drop(struct replica_command *c)
 {
-	int err = c->n > c->room ? REDIS_ERR
-				 : redisAppendCommandArgv(s->c, (int)c->n,
-							  c->word, c->bytes);
-
 	free((void *)c->word);
 	free(c->bytes);
 	*c = (struct replica_command){ 0 };
-	s->unsent = true;
-	return err == REDIS_OK ? 0 : cr_fail(e, -ENOMEM, "out of memory");
 }
 
-int replica_store_say(struct replica_store *s, const char *const *word,
-		      struct cr_err *e)
+void replica_store_send(struct replica_store *s, struct replica_command *c)
+{
+	s->failed |= c->n > c->room ||
+		     redisAppendCommandArgv(s->c, (int)c->n, c->word,
+					    c->bytes) != REDIS_OK;
+	s->unsent = true;
+	replica_command_drop(c);
+}
+
+void replica_store_say(struct replica_store *s, const char *const *word)
 {
 	struct replica_command c = { 0 };
 
 	while (*word)
 		replica_word(&c, *word++);
-	return replica_store_send(s, &c, e);
+	replica_store_send(s, &c);
 }
 
 /* Send and receive what can be. 0, with @waits: for what it has to wait. */
@@ -424,14 +425,16 @@ static int check_answer(const redisReply *r, int type, struct cr_err *e)
 	return 0;
 }
 
-int replica_store_reply(struct replica_store *s, int type, cr_ns limit,
+int replica_store_reply(struct replica_store *s, int type, cr_ns end,
 			redisReply **out, struct cr_err *e)
 {
-	const cr_ns end = clock_now() + limit;
-	int err = check_stop(s, e);
+	int err = s->failed ? cr_fail(e, -ENOMEM, "out of memory")
+			    : check_stop(s, e);
 	size_t had = 0;
 	void *r = NULL;
 
+	if (out)
+		*out = NULL;
 	while (!err) {
 		short waits = 0;
 

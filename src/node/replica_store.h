@@ -3,7 +3,7 @@
  * A connection to a store of keys and values: Redis or Valkey, by hiredis.
  * Commands are gathered, sent together, and answered in order.
  *
- * Whatever the store does or says, a call here returns: at its limit, when
+ * Whatever the store does or says, a call here returns: at its @end, when
  * *@stop is set, or when an answer is longer than any that was asked for. It is
  * closed then; a name that has to be looked up is waited for.
  *
@@ -41,9 +41,9 @@ struct replica_url {
 int replica_url_parse(struct replica_url *out, const char *text,
 		      struct cr_err *e);
 
-/** Connect and log in. 0; or -errno with @e. */
+/** Connect and log in, until @end. 0; or -errno with @e. */
 int replica_store_open(struct replica_store **out, const struct replica_url *at,
-		       cr_ns limit, const atomic_bool *stop, struct cr_err *e);
+		       cr_ns end, const atomic_bool *stop, struct cr_err *e);
 /** NULL is fine. */
 void replica_store_close(struct replica_store *s);
 
@@ -54,22 +54,22 @@ struct replica_command {
 	size_t *bytes;
 };
 
-/** Add a word, which is borrowed. For want of memory the command is refused by
- * replica_store_send(). */
+/** Add a word, which is borrowed. */
 void replica_word(struct replica_command *c, const char *word);
-/** Send @c, and empty it. 0; -ENOMEM with @e. */
-int replica_store_send(struct replica_store *s, struct replica_command *c,
-		       struct cr_err *e);
-/** The same of a list of words that ends with NULL. */
-#define replica_say(s, e, ...)                                                 \
-	replica_store_say((s), (const char *const[]){ __VA_ARGS__, NULL }, (e))
-int replica_store_say(struct replica_store *s, const char *const *word,
-		      struct cr_err *e);
+/** Send @c, and empty it. For want of memory, all answers fail from now on. */
+void replica_store_send(struct replica_store *s, struct replica_command *c);
+/** Empty it, unsent. */
+void replica_command_drop(struct replica_command *c);
+/** Send a list of words. */
+#define replica_say(s, ...)                                                    \
+	replica_store_say((s), (const char *const[]){ __VA_ARGS__, NULL })
+void replica_store_say(struct replica_store *s, const char *const *word);
 
 /** The answer to the first command that has none yet, which is of @type
  * (REDIS_REPLY_...), or nothing (NIL): into *@out, to be freed by
- * freeReplyObject(); NULL: it is of no interest. 0; or -errno with @e. */
-int replica_store_reply(struct replica_store *s, int type, cr_ns limit,
+ * freeReplyObject(); NULL: it is of no interest. 0; or -errno with @e, and
+ * *@out is NULL. */
+int replica_store_reply(struct replica_store *s, int type, cr_ns end,
 			struct redisReply **out, struct cr_err *e);
 
 #endif

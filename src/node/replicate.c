@@ -2,13 +2,15 @@
 /*
  * The thread that copies calls to a store, and reads those of another node.
  *
- *   connect: TIME, HKEYS     its clock, and what it has of us
- *            GET run           the run before: is it taken?
- *   round:   WATCH, GET taken-by, TIME, EXISTS alive (of the other node)
- *            MULTI, HSET, HDEL, SET run, SET alive, EXEC
+ *   connect: TIME, SET run, HKEYS    its clock; what it has of us
+ *   round:   WATCH run taken-by, TIME, EXISTS alive (other), GET taken-by
+ *            MULTI, EXPIRE, HSET, HDEL, SET run, SET alive, EXEC
+ *   take:    GET run, EXISTS alive, SET taken-by NX, GET taken-by, HKEYS, HMGET
  *
- * A round is made when something has changed, and each BEAT. What fails closes
- * the connection; a later one begins with all that the store may have.
+ * A round is made when something has changed, each BEAT, and before a take.
+ * What fails closes the connection; a later one begins with all that the store
+ * may have. Its SET breaks a transaction that is still on its way from a
+ * connection before it, maybe of a process that has died.
  */
 #define _GNU_SOURCE
 #include "node/replicate.h"
@@ -29,7 +31,7 @@
 
 #define BEAT (500 * CR_MS)
 #define ALIVE "2000" /* ms */
-/* The store answers within this time, or is given up. */
+/* The store answers a batch within this time, or is given up. */
 #define STORE_LIMIT CR_SEC
 #define RETRY_MIN (100 * CR_MS)
 #define RETRY_MAX (5 * CR_SEC)
@@ -37,6 +39,8 @@
 #define END_LIMIT (500 * CR_MS)
 
 enum { RUN_TEXT = 20, KEY_TEXT = REPLICA_TEXT_MAX + 64, TAKE_AT_ONCE = 64 };
+/* s: a run that is not heard of for so long has gone, with its calls */
+#define KEPT "3600"
 /* s; runs are random numbers, of which none comes again */
 #define TAKEN_LIMIT "604800"
 
@@ -44,23 +48,23 @@ struct replicate {
 	struct replicate_config cfg;
 	struct replica_url url;
 	char other[REPLICA_TEXT_MAX];
-	char run[RUN_TEXT];
 	pthread_t thread;
 	atomic_bool stop; /* release, pairs with wait_piece() of the store */
 
 	/* the thread's */
+	char run[RUN_TEXT];
 	struct replica_store *store; /* NULL: not connected */
+	cr_ns answer_by;	     /* it is given up then */
 	struct replica_books *books;
 	cr_ns shift; /* from this node's time to the store's */
 	cr_ns beat_at, retry;
-	char before[RUN_TEXT]; /* the run whose calls are to be deleted; "" */
 
 	pthread_mutex_t lock; /* protects what follows */
 	pthread_cond_t wake;
-	bool ending, wants_take, forget;
-	char gone[REPLICA_TEXT_MAX], gone_run[RUN_TEXT];
+	bool ending, wants_take;
 	struct replicate_stats stats;
 	struct replica *got;
+	struct replica *forget; /* is to be deleted in the store */
 	struct cr_err why;
 
 	/* control's */
@@ -89,17 +93,10 @@ static void note_change(struct replica_books *b, unsigned i,
 	const struct state_version *has = &b->has[i];
 	struct replica_change *c = &out->change[out->n];
 
-	c->slot = i;
 	c->text = NULL;
 	c->is = slot ? state_version(slot) : (struct state_version){ 0 };
 	if (!c->is.text)
 		c->is.records = 0;
-	if (b->taken[i]) {
-		if (c->is.text)
-			return;
-		b->taken[i] = false;
-		b->ntaken--;
-	}
 	if (c->is.text == has->text && c->is.records == has->records)
 		return;
 	if (c->is.text && c->is.text != has->text) {
@@ -107,12 +104,14 @@ static void note_change(struct replica_books *b, unsigned i,
 
 		/* no text: it is being written */
 		if (state_get_text(slot, text))
-			c->text = strdup(text);
+			c->text = b->text_of(text);
 		if (!c->text)
 			return;
 	}
 	if (c->is.text)
 		state_records_write(slot, shift, c->records);
+	c->slot = i;
+	(void)snprintf(c->number, sizeof(c->number), "%u", i);
 	out->n++;
 }
 
@@ -125,11 +124,13 @@ bool replica_batch_next(struct replica_books *b, const struct state_memory *m,
 
 		if (!slot && b->next >= b->end)
 			break;
+		b->seen_taken += slot && state_slot_taken(slot);
 		note_change(b, b->next, slot, shift, out);
 	}
 	if (out->n == REPLICA_BATCH)
 		return false;
-	b->next = 0;
+	b->ntaken = b->seen_taken;
+	b->next = b->seen_taken = 0;
 	return true;
 }
 
@@ -148,15 +149,10 @@ void replica_batch_done(struct replica_books *b,
 	}
 }
 
-void replica_books_taken(struct replica_books *b, const struct state_memory *m)
+void replica_books_clear(struct replica_books *b)
 {
-	const struct state_slot *slot;
-
-	memset(b, 0, sizeof(*b));
-	for (unsigned i = 0; (slot = state_slot_seen(m, i)); i++) {
-		b->taken[i] = state_version(slot).text != 0;
-		b->ntaken += b->taken[i];
-	}
+	memset(b->has, 0, sizeof(b->has));
+	b->end = b->next = b->calls = b->seen_taken = 0;
 }
 
 void replica_batch_free(struct replica_batch *out)
@@ -168,30 +164,36 @@ void replica_batch_free(struct replica_batch *out)
 
 /* --- the store --- */
 
-static const char *key_of(char buf[KEY_TEXT], const char *node,
-			  const char *what)
+static void free_replica(struct replica *p)
 {
-	(void)snprintf(buf, KEY_TEXT, "codec-runner:%s:%s", node, what);
-	return buf;
+	for (unsigned i = 0; p && i < p->n; i++) {
+		free((void *)p->call[i].text);
+		free((void *)p->call[i].records);
+	}
+	if (p)
+		free(p->call);
+	free(p);
 }
 
-static const char *run_key_of(char buf[KEY_TEXT], const char *node,
-			      const char *run, const char *what)
+/* A key of @node, or of its @run (NULL: none). */
+static const char *key_of(char buf[KEY_TEXT], const char *node, const char *run,
+			  const char *what)
 {
-	(void)snprintf(buf, KEY_TEXT, "codec-runner:%s:%s:%s", node, run, what);
+	(void)snprintf(buf, KEY_TEXT, "codec-runner:%s%s%s:%s", node,
+		       run ? ":" : "", run ? run : "", what);
 	return buf;
 }
 
 static int want_reply(struct replicate *r, int type, redisReply **out,
 		      struct cr_err *e)
 {
-	return replica_store_reply(r->store, type, STORE_LIMIT, out, e);
+	return replica_store_reply(r->store, type, r->answer_by, out, e);
 }
 
 /* TIME: what its clock has more than ours. */
 static int read_clock(struct replicate *r, struct cr_err *e)
 {
-	redisReply *t = NULL;
+	redisReply *t;
 	int err = want_reply(r, REDIS_REPLY_ARRAY, &t, e);
 
 	if (err)
@@ -211,50 +213,19 @@ static int read_clock(struct replicate *r, struct cr_err *e)
 /* HKEYS of our calls: what the store has. */
 static int read_found(struct replicate *r, struct cr_err *e)
 {
-	struct replica_books *b = r->books;
-	redisReply *keys = NULL;
+	redisReply *keys;
 	int err = want_reply(r, REDIS_REPLY_ARRAY, &keys, e);
 
-	memset(b->has, 0, sizeof(b->has));
-	b->end = b->next = b->calls = 0;
+	replica_books_clear(r->books);
 	for (size_t i = 0; !err && i < keys->elements; i++) {
 		const redisReply *k = keys->element[i];
 
 		if (k->type == REDIS_REPLY_STRING && k->len < 6)
 			(void)replica_books_found(
-				b, (unsigned)strtoul(k->str, NULL, 10));
+				r->books, (unsigned)strtoul(k->str, NULL, 10));
 	}
-	if (!err)
-		freeReplyObject(keys);
+	freeReplyObject(keys);
 	return err;
-}
-
-/* GET run: who was here before us is no more, unless another node has taken
- * it, which reads it then. */
-static int read_before(struct replicate *r, struct cr_err *e)
-{
-	redisReply *run = NULL, *taken = NULL;
-	char key[KEY_TEXT];
-	int err = want_reply(r, REDIS_REPLY_STRING, &run, e);
-
-	if (err)
-		return err;
-	r->before[0] = '\0';
-	if (run->type == REDIS_REPLY_STRING && strcmp(run->str, r->run) != 0)
-		(void)snprintf(r->before, sizeof(r->before), "%.19s", run->str);
-	freeReplyObject(run);
-	if (!*r->before)
-		return 0;
-	err = replica_say(r->store, e, "EXISTS",
-			  run_key_of(key, r->url.name, r->before, "taken-by"));
-	if (!err)
-		err = want_reply(r, REDIS_REPLY_INTEGER, &taken, e);
-	if (err)
-		return err;
-	if (taken->integer)
-		r->before[0] = '\0';
-	freeReplyObject(taken);
-	return 0;
 }
 
 static void drop_store(struct replicate *r)
@@ -265,25 +236,23 @@ static void drop_store(struct replicate *r)
 
 static int connect_store(struct replicate *r, struct cr_err *e)
 {
-	char calls[KEY_TEXT], run[KEY_TEXT];
-	int err = replica_store_open(&r->store, &r->url, STORE_LIMIT, &r->stop,
-				     e);
+	char run[KEY_TEXT], calls[KEY_TEXT];
+	int err;
 
+	r->answer_by = clock_now() + STORE_LIMIT;
+	err = replica_store_open(&r->store, &r->url, r->answer_by, &r->stop, e);
+	if (err)
+		return err;
+	replica_say(r->store, "TIME");
+	replica_say(r->store, "SET", key_of(run, r->url.name, NULL, "run"),
+		    r->run, "EX", KEPT);
+	replica_say(r->store, "HKEYS",
+		    key_of(calls, r->url.name, r->run, "calls"));
+	err = read_clock(r, e);
 	if (!err)
-		err = replica_say(r->store, e, "TIME");
-	if (!err)
-		err = replica_say(
-			r->store, e, "HKEYS",
-			run_key_of(calls, r->url.name, r->run, "calls"));
-	if (!err)
-		err = replica_say(r->store, e, "GET",
-				  key_of(run, r->url.name, "run"));
-	if (!err)
-		err = read_clock(r, e);
+		err = want_reply(r, REDIS_REPLY_STATUS, NULL, e);
 	if (!err)
 		err = read_found(r, e);
-	if (!err)
-		err = read_before(r, e);
 	/* the memory may have gone while a name was looked up */
 	if (!err && atomic_load_explicit(&r->stop, memory_order_acquire))
 		err = cr_fail(e, -EINTR, "it is to stop");
@@ -298,19 +267,19 @@ static void set_run(struct replicate *r, uint64_t run)
 /* GET taken-by. */
 static int read_mark(struct replicate *r, struct cr_err *e)
 {
-	redisReply *mark = NULL;
+	redisReply *mark;
 	int err = want_reply(r, REDIS_REPLY_STRING, &mark, e);
 
-	if (err)
-		return err;
-	if (mark->type == REDIS_REPLY_STRING) {
-		replica_books_taken(r->books, r->cfg.state);
+	if (!err && mark->type == REDIS_REPLY_STRING) {
+		state_memory_taken(r->cfg.state);
 		set_run(r, state_memory_new_run(r->cfg.state));
 		log_event(LOG_ERROR, "replica-taken", LOG_STR("by", mark->str),
-			  LOG_INT("calls", r->books->ntaken),
+			  LOG_INT("calls", r->books->calls),
 			  LOG_STR("why", "that node has taken the calls that "
 					 "this one has: nothing more is "
 					 "copied of them"));
+		replica_books_clear(r->books);
+		r->beat_at = 0;
 		err = -EALREADY;
 	}
 	freeReplyObject(mark);
@@ -320,7 +289,7 @@ static int read_mark(struct replicate *r, struct cr_err *e)
 /* EXISTS alive, of the other node. */
 static int read_other(struct replicate *r, struct cr_err *e)
 {
-	redisReply *alive = NULL;
+	redisReply *alive;
 	int err = want_reply(r, REDIS_REPLY_INTEGER, &alive, e);
 	bool silent, before;
 
@@ -339,115 +308,97 @@ static int read_other(struct replicate *r, struct cr_err *e)
 	return 0;
 }
 
-/* May we write, and what time is it there? 0; -EALREADY: we may not; or
+/* May we write, and what time is it there? 0; -EALREADY: we have a new run; or
  * another -errno with @e. */
 static int begin_round(struct replicate *r, struct cr_err *e)
 {
-	char mark[KEY_TEXT], other[KEY_TEXT];
+	char run[KEY_TEXT], mark[KEY_TEXT], other[KEY_TEXT];
 	int err;
 
-	(void)run_key_of(mark, r->url.name, r->run, "taken-by");
-	err = replica_say(r->store, e, "WATCH", mark);
-	if (!err)
-		err = replica_say(r->store, e, "GET", mark);
-	if (!err)
-		err = replica_say(r->store, e, "TIME");
-	if (!err && *r->other)
-		err = replica_say(r->store, e, "EXISTS",
-				  key_of(other, r->other, "alive"));
-	if (!err)
-		err = want_reply(r, REDIS_REPLY_STATUS, NULL, e);
-	if (!err)
-		err = read_mark(r, e);
+	r->answer_by = clock_now() + STORE_LIMIT;
+	(void)key_of(mark, r->url.name, r->run, "taken-by");
+	replica_say(r->store, "WATCH", key_of(run, r->url.name, NULL, "run"),
+		    mark);
+	replica_say(r->store, "TIME");
+	if (*r->other)
+		replica_say(r->store, "EXISTS",
+			    key_of(other, r->other, NULL, "alive"));
+	replica_say(r->store, "GET", mark);
+	err = want_reply(r, REDIS_REPLY_STATUS, NULL, e);
 	if (!err)
 		err = read_clock(r, e);
 	if (!err && *r->other)
 		err = read_other(r, e);
-	return err;
+	return err ? err : read_mark(r, e);
 }
 
-/* Queue "@what KEY FIELD VALUE..." of the changes that have one. Returns how
- * many commands, or -errno with @e. */
+/* Queue what a batch changes in @hash: "calls" or "records". Returns the
+ * number of commands. */
 static int say_changes(struct replicate *r, const struct replica_batch *b,
-		       const char *what, const char *hash, struct cr_err *e)
+		       const char *hash)
 {
-	const bool gone = !strcmp(what, "HDEL"), calls = !strcmp(hash, "calls");
-	char key[KEY_TEXT], number[REPLICA_BATCH][8];
-	struct replica_command c = { 0 };
-	unsigned n = 0;
-	int err;
+	struct replica_command c[2] = { { 0 } }; /* HSET, HDEL */
+	const bool calls = !strcmp(hash, "calls");
+	char key[KEY_TEXT];
+	int n = 0;
 
-	replica_word(&c, what);
-	replica_word(&c, run_key_of(key, r->url.name, r->run, hash));
+	(void)key_of(key, r->url.name, r->run, hash);
+	for (unsigned gone = 0; gone < 2; gone++) {
+		replica_word(&c[gone], gone ? "HDEL" : "HSET");
+		replica_word(&c[gone], key);
+	}
 	for (unsigned i = 0; i < b->n; i++) {
 		const struct replica_change *change = &b->change[i];
-		const char *value = calls ? change->text : change->records;
 
-		if (gone != !change->is.text || (!gone && !value))
-			continue;
-		(void)snprintf(number[i], sizeof(number[i]), "%u",
-			       change->slot);
-		replica_word(&c, number[i]);
-		if (!gone)
-			replica_word(&c, value);
-		n++;
+		if (!change->is.text) {
+			replica_word(&c[1], change->number);
+		} else if (!calls || change->text) {
+			replica_word(&c[0], change->number);
+			replica_word(&c[0],
+				     calls ? change->text : change->records);
+		}
 	}
-	if (n) {
-		err = replica_store_send(r->store, &c, e);
-		return err ? err : 1;
-	}
-	free((void *)c.word);
-	free(c.bytes);
-	return 0;
+	for (unsigned gone = 0; gone < 2; gone++)
+		if (c[gone].n > 2) {
+			replica_store_send(r->store, &c[gone]);
+			n++;
+		} else {
+			replica_command_drop(&c[gone]);
+		}
+	return n;
 }
 
-static int say_forget(struct replicate *r, const char *node, const char *run,
-		      struct cr_err *e)
-{
-	char calls[KEY_TEXT], records[KEY_TEXT];
-
-	return replica_say(r->store, e, "DEL",
-			   run_key_of(calls, node, run, "calls"),
-			   run_key_of(records, node, run, "records"));
-}
-
-/* Queue all commands of a batch. Returns how many, or -errno with @e. */
+/* Queue all commands of a batch; @forget: the calls of that run are deleted.
+ * Returns the number of commands. */
 static int say_batch(struct replicate *r, const struct replica_batch *b,
-		     bool forgets, struct cr_err *e)
+		     const struct replica *forget)
 {
-	static const char *const what[] = { "HSET", "HDEL" };
-	static const char *const hash[] = { "calls", "records" };
-	char key[KEY_TEXT];
-	int n = 0, err = 0;
+	struct replica_store *s = r->store;
+	const char *node = r->url.name;
+	char calls[KEY_TEXT], records[KEY_TEXT], run[KEY_TEXT], alive[KEY_TEXT];
+	int n = 4;
 
-	for (unsigned i = 0; i < 4 && err >= 0; i++) {
-		err = say_changes(r, b, what[i / 2], hash[i % 2], e);
-		n += err;
-	}
-	if (err >= 0 && *r->before) {
-		err = say_forget(r, r->url.name, r->before, e);
-		n++;
-	}
-	if (err >= 0 && forgets) {
-		(void)pthread_mutex_lock(&r->lock);
-		err = say_forget(r, r->gone, r->gone_run, e);
-		(void)pthread_mutex_unlock(&r->lock);
-		n++;
-	}
-	if (err >= 0)
-		err = replica_say(r->store, e, "SET",
-				  key_of(key, r->url.name, "run"), r->run);
-	if (err >= 0)
-		err = replica_say(r->store, e, "SET",
-				  key_of(key, r->url.name, "alive"), r->run,
-				  "PX", ALIVE);
-	return err < 0 ? err : n + 2;
+	replica_say(s, "EXPIRE", key_of(calls, node, r->run, "calls"), KEPT);
+	replica_say(s, "EXPIRE", key_of(records, node, r->run, "records"),
+		    KEPT);
+	replica_say(s, "SET", key_of(run, node, NULL, "run"), r->run, "EX",
+		    KEPT);
+	replica_say(s, "SET", key_of(alive, node, NULL, "alive"), r->run, "PX",
+		    ALIVE);
+	n += say_changes(r, b, "calls");
+	n += say_changes(r, b, "records");
+	if (!forget)
+		return n;
+	replica_say(s, "DEL", key_of(calls, forget->node, forget->run, "calls"),
+		    key_of(records, forget->node, forget->run, "records"));
+	return n + 1;
 }
 
-/* EXEC: each command's answer. */
+/* EXEC: the answers of @n commands, of which the first says whether the store
+ * has our calls. */
 static int read_done(struct replicate *r, int n, struct cr_err *e)
 {
-	redisReply *all = NULL;
+	redisReply *all;
 	int err = want_reply(r, REDIS_REPLY_ARRAY, &all, e);
 
 	if (err)
@@ -460,46 +411,46 @@ static int read_done(struct replicate *r, int n, struct cr_err *e)
 		if (all->element[i]->type == REDIS_REPLY_ERROR)
 			err = cr_fail(e, -EPROTO, "the store says: %.200s",
 				      all->element[i]->str);
+	if (!err && r->books->calls && !all->element[0]->integer)
+		err = cr_fail(e, -ENODATA, "the store has lost our calls");
 	freeReplyObject(all);
 	return err;
 }
 
 static int write_batch(struct replicate *r, const struct replica_batch *b,
-		       bool forgets, struct cr_err *e)
+		       const struct replica *forget, struct cr_err *e)
 {
 	int n, err = begin_round(r, e);
 
 	if (err)
 		return err;
-	err = replica_say(r->store, e, "MULTI");
-	if (err)
-		return err;
-	n = say_batch(r, b, forgets, e);
-	err = n < 0 ? n : replica_say(r->store, e, "EXEC");
+	replica_say(r->store, "MULTI");
+	n = say_batch(r, b, forget);
+	replica_say(r->store, "EXEC");
 	for (int i = 0; i < n + 1 && !err; i++) /* MULTI's, and QUEUED */
 		err = want_reply(r, REDIS_REPLY_STATUS, NULL, e);
-	if (!err)
-		err = read_done(r, n, e);
-	if (!err)
-		r->before[0] = '\0';
-	return err;
+	return err ? err : read_done(r, n, e);
 }
 
-/* @forgets: calls that were taken are deleted where they come from, when the
- * store has them as ours. */
-static int write_round(struct replicate *r, bool forgets, struct cr_err *e)
+/* Calls that were taken are deleted where they come from, when the store has
+ * them as ours. */
+static int write_round(struct replicate *r, struct cr_err *e)
 {
 	struct replica_batch *b = malloc(sizeof(*b));
+	struct replica *forget;
 	bool all = false;
 	int err = 0;
 
 	if (!b)
 		return cr_fail(e, -ENOMEM, "out of memory");
+	(void)pthread_mutex_lock(&r->lock);
+	forget = r->forget;
+	(void)pthread_mutex_unlock(&r->lock);
 	while (!all && !err) {
 		all = replica_batch_next(r->books, r->cfg.state, r->shift, b);
-		if (!b->n && !forgets && clock_now() - r->beat_at < BEAT)
+		if (!b->n && !forget && clock_now() - r->beat_at < BEAT)
 			break;
-		err = write_batch(r, b, all && forgets, e);
+		err = write_batch(r, b, all ? forget : NULL, e);
 		if (!err) {
 			replica_batch_done(r->books, b);
 			r->beat_at = clock_now();
@@ -510,6 +461,12 @@ static int write_round(struct replicate *r, bool forgets, struct cr_err *e)
 		replica_batch_free(b);
 	}
 	free(b);
+	if (!err && forget) {
+		(void)pthread_mutex_lock(&r->lock);
+		r->forget = NULL;
+		(void)pthread_mutex_unlock(&r->lock);
+		free_replica(forget);
+	}
 	return err;
 }
 
@@ -552,45 +509,23 @@ static void note_down(struct replicate *r, const struct cr_err *why)
 			  LOG_STR("why", why->text));
 }
 
-static void round_once(struct replicate *r)
+/* 0; or -errno with @e. */
+static int round_once(struct replicate *r, struct cr_err *e)
 {
-	struct cr_err e = { "" };
-	int err = r->store ? 0 : connect_store(r, &e);
-	bool forgets = false;
+	int err = r->store ? 0 : connect_store(r, e);
 
-	if (!err) {
-		(void)pthread_mutex_lock(&r->lock);
-		forgets = r->forget;
-		(void)pthread_mutex_unlock(&r->lock);
-		err = write_round(r, forgets, &e);
-	}
-	if (err == -EALREADY) { /* the store is in order: in another run */
-		drop_store(r);
-		forgets = false;
-	} else if (err) {
-		note_down(r, &e);
-		return;
-	}
-	if (forgets) {
-		(void)pthread_mutex_lock(&r->lock);
-		r->forget = false;
-		(void)pthread_mutex_unlock(&r->lock);
-	}
-	note_up(r);
+	if (!err)
+		do
+			err = write_round(r, e);
+		while (err == -EALREADY); /* in another run */
+	if (err)
+		note_down(r, e);
+	else
+		note_up(r);
+	return err;
 }
 
 /* --- the calls of another node --- */
-
-static void free_replica(struct replica *p)
-{
-	for (unsigned i = 0; p && i < p->n; i++) {
-		free((void *)p->call[i].text);
-		free((void *)p->call[i].records);
-	}
-	if (p)
-		free(p->call);
-	free(p);
-}
 
 /* A text, or NULL. */
 static char *text_of_reply(const redisReply *r)
@@ -601,100 +536,78 @@ static char *text_of_reply(const redisReply *r)
 }
 
 /* HMGET of the slots @keys[@n], of @hash. */
-static int read_some(struct replicate *r, const struct replica *p,
-		     const char *hash, redisReply *const *keys, size_t n,
-		     redisReply **out, struct cr_err *e)
+static void ask_some(struct replicate *r, const struct replica *p,
+		     const char *hash, redisReply *const *keys, size_t n)
 {
 	struct replica_command c = { 0 };
 	char key[KEY_TEXT];
-	int err;
 
 	replica_word(&c, "HMGET");
-	replica_word(&c, run_key_of(key, p->node, p->run, hash));
+	replica_word(&c, key_of(key, p->node, p->run, hash));
 	for (size_t i = 0; i < n; i++)
 		replica_word(&c, keys[i]->str ? keys[i]->str : "");
-	err = replica_store_send(r->store, &c, e);
-	if (!err)
-		err = want_reply(r, REDIS_REPLY_ARRAY, out, e);
-	if (!err && (*out)->elements != n) {
-		freeReplyObject(*out);
-		err = cr_fail(e, -EPROTO, "the store answers nonsense");
-	}
-	return err;
+	replica_store_send(r->store, &c);
 }
 
-static int read_calls(struct replicate *r, struct replica *p,
-		      const redisReply *keys, struct cr_err *e)
+static int read_some(struct replicate *r, struct replica *p,
+		     redisReply *const *keys, size_t n, struct cr_err *e)
 {
-	redisReply *text, *records;
-	int err = 0;
+	redisReply *text = NULL, *records = NULL;
+	int err;
 
-	if (keys->elements > STATE_SLOTS)
-		return cr_fail(e, -EPROTO, "the store has too many calls");
-	p->call = calloc(keys->elements + 1, sizeof(*p->call));
-	if (!p->call)
-		return cr_fail(e, -ENOMEM, "out of memory");
-	for (size_t at = 0; at < keys->elements && !err; at += TAKE_AT_ONCE) {
-		redisReply *const *some = keys->element + at;
-		size_t n = keys->elements - at;
-
-		if (n > TAKE_AT_ONCE)
-			n = TAKE_AT_ONCE;
-		err = read_some(r, p, "calls", some, n, &text, e);
-		if (err)
-			break;
-		err = read_some(r, p, "records", some, n, &records, e);
-		for (size_t i = 0; i < n && !err; i++) {
-			struct replica_call *call = &p->call[p->n];
-
-			call->text = text_of_reply(text->element[i]);
-			call->records = text_of_reply(records->element[i]);
-			p->n++;
-		}
-		freeReplyObject(text);
-		if (!err)
-			freeReplyObject(records);
-	}
+	r->answer_by = clock_now() + STORE_LIMIT;
+	ask_some(r, p, "calls", keys, n);
+	ask_some(r, p, "records", keys, n);
+	err = want_reply(r, REDIS_REPLY_ARRAY, &text, e);
+	if (!err)
+		err = want_reply(r, REDIS_REPLY_ARRAY, &records, e);
+	if (!err && (text->elements != n || records->elements != n))
+		err = cr_fail(e, -EPROTO, "the store answers nonsense");
+	for (size_t i = 0; i < n && !err; i++)
+		p->call[p->n++] = (struct replica_call){
+			text_of_reply(text->element[i]),
+			text_of_reply(records->element[i])
+		};
+	freeReplyObject(text);
+	freeReplyObject(records);
 	return err;
 }
 
-/* Mark the last run of @p->node as taken. */
+/* Mark the last run of @p->node as taken, unless another node has. 0; -ENOENT,
+ * -EBUSY: there is nothing to take; or another -errno, with @e. */
 static int mark_taken(struct replicate *r, struct replica *p, struct cr_err *e)
 {
-	char mark[KEY_TEXT], key[KEY_TEXT], more[KEY_TEXT];
-	redisReply *run = NULL, *alive = NULL;
-	int err = replica_say(r->store, e, "TIME");
+	char run[KEY_TEXT], alive[KEY_TEXT], mark[KEY_TEXT];
+	redisReply *is = NULL, *lives = NULL, *by = NULL;
+	int err;
 
+	replica_say(r->store, "GET", key_of(run, p->node, NULL, "run"));
+	replica_say(r->store, "EXISTS", key_of(alive, p->node, NULL, "alive"));
+	err = want_reply(r, REDIS_REPLY_STRING, &is, e);
 	if (!err)
-		err = replica_say(r->store, e, "GET",
-				  key_of(key, p->node, "run"));
-	if (!err)
-		err = replica_say(r->store, e, "EXISTS",
-				  key_of(more, p->node, "alive"));
-	if (!err)
-		err = read_clock(r, e);
-	if (!err)
-		err = want_reply(r, REDIS_REPLY_STRING, &run, e);
-	if (err)
-		return err;
-	err = want_reply(r, REDIS_REPLY_INTEGER, &alive, e);
-	if (!err) {
-		p->alive = alive->integer != 0;
-		p->shift = -r->shift;
-		freeReplyObject(alive);
-	}
-	if (!err && run->type != REDIS_REPLY_STRING)
+		err = want_reply(r, REDIS_REPLY_INTEGER, &lives, e);
+	if (!err && is->type != REDIS_REPLY_STRING)
 		err = cr_fail(e, -ENOENT,
 			      "the store knows nothing of a node %s", p->node);
 	if (!err) {
-		(void)snprintf(p->run, sizeof(p->run), "%.19s", run->str);
-		err = replica_say(r->store, e, "SET",
-				  run_key_of(mark, p->node, p->run, "taken-by"),
-				  r->url.name, "EX", TAKEN_LIMIT);
-		if (!err)
-			err = want_reply(r, REDIS_REPLY_STATUS, NULL, e);
+		p->alive = lives->integer != 0;
+		(void)snprintf(p->run, sizeof(p->run), "%.19s", is->str);
+		(void)key_of(mark, p->node, p->run, "taken-by");
+		replica_say(r->store, "SET", mark, r->url.name, "EX",
+			    TAKEN_LIMIT, "NX");
+		replica_say(r->store, "GET", mark);
+		err = want_reply(r, REDIS_REPLY_STATUS, NULL, e);
 	}
-	freeReplyObject(run);
+	if (!err)
+		err = want_reply(r, REDIS_REPLY_STRING, &by, e);
+	if (!err && (!by->str || strcmp(by->str, r->url.name) != 0))
+		err = cr_fail(e, -EBUSY,
+			      "node %.200s has taken the calls of "
+			      "node %s already",
+			      by->str ? by->str : "", p->node);
+	freeReplyObject(is);
+	freeReplyObject(lives);
+	freeReplyObject(by);
 	return err;
 }
 
@@ -703,42 +616,53 @@ static int take_replica(struct replicate *r, struct replica *p,
 {
 	redisReply *keys = NULL;
 	char key[KEY_TEXT];
-	int err = r->store ? 0 : connect_store(r, e);
+	int err;
 
-	if (!err)
-		err = mark_taken(r, p, e);
-	if (!err)
-		err = replica_say(r->store, e, "HKEYS",
-				  run_key_of(key, p->node, p->run, "calls"));
-	if (!err)
-		err = want_reply(r, REDIS_REPLY_ARRAY, &keys, e);
+	r->answer_by = clock_now() + STORE_LIMIT;
+	p->shift = -r->shift;
+	err = mark_taken(r, p, e);
 	if (err)
 		return err;
-	err = read_calls(r, p, keys, e);
+	replica_say(r->store, "HKEYS", key_of(key, p->node, p->run, "calls"));
+	err = want_reply(r, REDIS_REPLY_ARRAY, &keys, e);
+	if (!err && keys->elements > STATE_SLOTS)
+		err = cr_fail(e, -EPROTO, "the store has too many calls");
+	if (!err) {
+		p->call = calloc(keys->elements + 1, sizeof(*p->call));
+		if (!p->call)
+			err = cr_fail(e, -ENOMEM, "out of memory");
+	}
+	for (size_t at = 0; !err && at < keys->elements; at += TAKE_AT_ONCE)
+		err = read_some(r, p, keys->element + at,
+				keys->elements - at < TAKE_AT_ONCE
+					? keys->elements - at
+					: TAKE_AT_ONCE,
+				e);
 	freeReplyObject(keys);
 	return err;
 }
 
-static void take_once(struct replicate *r)
+/* After a round, which may have failed as @err and @e say. */
+static void take_once(struct replicate *r, int err, struct cr_err *e)
 {
 	struct replica *p = calloc(1, sizeof(*p));
-	struct cr_err e = { "out of memory" };
-	int err = -ENOMEM;
 
-	if (p) {
+	if (!p)
+		err = cr_fail(e, -ENOMEM, "out of memory");
+	if (!err) {
 		memcpy(p->node, r->other, sizeof(p->node));
-		err = take_replica(r, p, &e);
+		err = take_replica(r, p, e);
+		if (err && err != -ENOENT && err != -EBUSY)
+			note_down(r, e);
 	}
 	if (err) {
 		free_replica(p);
 		p = NULL;
-		if (err != -ENOENT)
-			note_down(r, &e);
 	}
 	(void)pthread_mutex_lock(&r->lock);
 	r->wants_take = false;
 	r->got = p;
-	r->why = e;
+	r->why = *e;
 	(void)pthread_mutex_unlock(&r->lock);
 	/* acquire, pairs with replicate_close(): nobody waits any more */
 	if (!atomic_load_explicit(&r->stop, memory_order_acquire))
@@ -771,14 +695,15 @@ static void *run_replicate(void *arg)
 
 	(void)pthread_setname_np(pthread_self(), "cr-replica");
 	while (wait_for_work(r, next, &take)) {
+		struct cr_err e = { "" };
+		int err = round_once(r, &e);
+
 		if (take)
-			take_once(r);
-		else
-			round_once(r);
+			take_once(r, err, &e);
 		next = clock_now() + (r->retry ? r->retry : r->cfg.interval);
 	}
 	if (r->store)
-		round_once(r);
+		(void)round_once(r, &(struct cr_err){ "" });
 	drop_store(r);
 	return NULL;
 }
@@ -799,14 +724,12 @@ static void on_answer(evutil_socket_t fd, short what, void *arg)
 	r->asker = (struct replica_asker){ 0 };
 	if (asker.done)
 		asker.done(asker.arg, got, &why);
-	if (got) {
-		(void)pthread_mutex_lock(&r->lock);
-		memcpy(r->gone, got->node, sizeof(r->gone));
-		memcpy(r->gone_run, got->run, sizeof(r->gone_run));
-		r->forget = true;
-		(void)pthread_mutex_unlock(&r->lock);
-	}
-	free_replica(got);
+	if (!got)
+		return;
+	/* what was taken before has been deleted by the round before it */
+	(void)pthread_mutex_lock(&r->lock);
+	r->forget = got;
+	(void)pthread_mutex_unlock(&r->lock);
 }
 
 int replicate_take(struct replicate *r, const char *node,
@@ -848,6 +771,7 @@ static void free_replicate(struct replicate *r)
 	if (r->answer)
 		event_free(r->answer);
 	free_replica(r->got);
+	free_replica(r->forget);
 	free(r->books);
 	(void)pthread_cond_destroy(&r->wake);
 	(void)pthread_mutex_destroy(&r->lock);
@@ -870,6 +794,8 @@ int replicate_open(struct replicate **out, const struct replicate_config *cfg,
 	(void)pthread_cond_init(&r->wake, &attr);
 	(void)pthread_condattr_destroy(&attr);
 	r->books = calloc(1, sizeof(*r->books));
+	if (r->books)
+		r->books->text_of = cfg->text_of;
 	r->answer = event_new(cfg->base, -1, 0, on_answer, r);
 	set_run(r, state_memory_run(cfg->state));
 	err = replica_url_parse(&r->url, cfg->url, e);

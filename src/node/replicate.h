@@ -12,13 +12,17 @@
  *   codec-runner:NODE:RUN:calls     hash: number of a slot -> text of its call
  *   codec-runner:NODE:RUN:records   hash: the same -> records of its streams,
  *                                   times by the store's clock
- *   codec-runner:NODE:RUN:taken-by  the node that has taken that run's calls:
- *                                   nothing more is written of them; for a week
+ *   codec-runner:NODE:RUN:taken-by  the node that has taken that run's calls,
+ *                                   the first one that asked: nothing more is
+ *                                   written of them; for a week
  *
- * What is written together is written if taken-by has not changed (WATCH,
- * MULTI, EXEC): who has marked a run as taken reads the last of it. A node that
- * is there all the same begins another run, in which the calls that it has at
- * that moment are none.
+ * All expire, an hour after the node was last heard, but for taken-by.
+ *
+ * What is written together is written if neither taken-by nor run has been
+ * touched (WATCH, MULTI, EXEC): who has marked a run as taken reads the last of
+ * it, and a new process or connection of the node comes behind all that the one
+ * before it wrote. A node that is there all the same begins another run, in
+ * which the calls that it has at that moment are none.
  */
 #ifndef NODE_REPLICATE_H
 #define NODE_REPLICATE_H
@@ -39,6 +43,7 @@ enum { REPLICA_BATCH = 128 };
 /** Slots that have changed, and what they were then. */
 struct replica_change {
 	unsigned slot;
+	char number[8]; /**< that, as a text */
 	struct state_version is;
 	char *text; /**< NULL: it is as it was, or (is.text 0) has gone */
 	char records[STATE_RECORDS_TEXT];
@@ -55,9 +60,11 @@ struct replica_books {
 	unsigned end;	/**< no slot from here on is in the store */
 	unsigned next;	/**< the slot that is looked at next      */
 	unsigned calls; /**< slots that the store has             */
-	/** Another node has taken the call that is in the slot; so many. */
-	bool taken[STATE_SLOTS];
-	unsigned ntaken;
+	/** Slots whose calls another node has taken; so far in this look. */
+	unsigned ntaken, seen_taken;
+	/** The text of a slot as it may be in a store, to be freed; NULL: out
+	 * of memory. */
+	char *(*text_of)(const char *kept);
 };
 
 /** Fill @out with slots of @m that the store has not as they are, times in
@@ -73,9 +80,8 @@ void replica_batch_free(struct replica_batch *out);
  * such slot. */
 bool replica_books_found(struct replica_books *b, unsigned slot);
 
-/** Another node has taken all calls of @m: the store has nothing of us, and
- * gets nothing of them. */
-void replica_books_taken(struct replica_books *b, const struct state_memory *m);
+/** The store has nothing of us. */
+void replica_books_clear(struct replica_books *b);
 
 /* --- the thread --- */
 
@@ -85,6 +91,7 @@ struct replicate_config {
 	const char *node;  /**< its name, unless the URL has another one */
 	const char *other; /**< the node whose calls it may take; or NULL */
 	struct state_memory *state;
+	char *(*text_of)(const char *kept); /**< see struct replica_books */
 	cr_ns interval; /**< between two looks at the memory */
 };
 
@@ -131,9 +138,10 @@ struct replica_asker {
 	void *arg;
 };
 
-/** Mark the calls of @node (NULL: of replicate_config.other) as taken, and read
- * them; when @asker has returned, delete them. 0; -EINVAL: it is another node;
- * -EBUSY: somebody has asked already; with @e. Control thread. */
+/** Mark the calls of @node (NULL: of replicate_config.other) as taken, unless
+ * another node has, and read them; when @asker has returned, delete them. 0;
+ * -EINVAL: it is another node; -EBUSY: somebody has asked already; with @e.
+ * Control thread. */
 int replicate_take(struct replicate *r, const char *node,
 		   const struct replica_asker *asker, struct cr_err *e);
 

@@ -266,20 +266,20 @@ json_t *method_call_export(void *arg, struct rpc_peer *peer,
 			   const json_t *params, struct rpc_error *err)
 {
 	struct node_call *c = call_named(arg, params, err);
-	char *text = c ? kept_call_export(c) : NULL;
-	char records[STATE_RECORDS_TEXT];
+	char kept[STATE_TEXT_MAX + 1], records[STATE_RECORDS_TEXT], *text;
 	json_t *o;
 
 	(void)peer;
 	if (!c)
 		return NULL;
-	if (!text) {
+	if (!node_call_kept(c, kept)) {
 		(void)cr_fail(&err->why, 0,
 			      "no state is kept of this call: the node needs "
 			      "--replicate, --supervise or a service manager "
 			      "that holds descriptors");
 		return request_refuse(err, RPC_UNSUPPORTED);
 	}
+	text = kept_text_public(kept);
 	node_call_records(c, -clock_now(), records);
 	o = field_write(call_state_fields,
 			&(struct call_state){ text, records });

@@ -3,7 +3,8 @@
  * Calls and endpoints as texts that a new process reads.
  *
  *   { "past": {...},     struct call_past
- *     "session": "...",  id of its owner's; none: it is nobody's
+ *     "session": "...",  id of its owner's; none: it is nobody's, or the text
+ *                        is another node's
  *     "start": {...},    params of call.start, as changed since
  *     "change": [...],   of each stream of two that was changed itself: params
  *                        of stream.change, as it is now; null: it was not
@@ -323,12 +324,12 @@ json_t *kept_call_note(const struct node_call *c)
 	return note;
 }
 
-char *kept_call_export(const struct node_call *c)
+char *kept_text_public(const char *kept)
 {
-	json_t *o = text_of(c);
+	json_t *o = json_loads(kept, 0, NULL);
 	char *text;
 
-	set_member(o, "session", NULL);
+	(void)json_object_del(o, "session");
 	text = json_dumps(o, JSON_COMPACT);
 	json_decref(o);
 	return text;

@@ -37,9 +37,10 @@ void keep_call_note(struct node_call *c, json_t *note);
 /** That, a new reference; NULL: nothing. */
 json_t *kept_call_note(const struct node_call *c);
 
-/** The text of @c for another node, without its session, which is a secret;
- * owned by the caller. NULL: nobody keeps it. */
-char *kept_call_export(const struct node_call *c);
+/** The text @kept of a call or an endpoint as another node may have it: without
+ * its session, whose id is a secret. To be freed; NULL: out of memory. Any
+ * thread. */
+char *kept_text_public(const char *kept);
 /** Go on with a call that moves here, times in its records with @shift added:
  * *@out. 0; or -errno with @e. */
 int take_call(struct service *sv, const struct replica_call *call, cr_ns shift,

@@ -58,6 +58,7 @@
 #include "observe/log.h"
 #include "observe/notify.h"
 #include "observe/store.h"
+#include "protocol/kept_calls.h"
 #include "protocol/service.h"
 #include "rpc/server.h"
 #include "sandbox/sandbox.h"
@@ -327,6 +328,7 @@ static int open_replicate(struct daemon *d, struct cr_err *e)
 		.node = d->opt.service.node.name,
 		.other = d->opt.standby_of,
 		.state = d->state,
+		.text_of = kept_text_public,
 		.interval = d->opt.replicate_interval,
 	};
 	int err;

@@ -24,9 +24,13 @@ class Control:
                                        ).encode() + b"\n")
 
     def ask(self, method, params):
-        """The reply: a result or an error. News that come before it, as of
-        congestion, are passed over."""
+        """The reply: a result or an error."""
         self.send(method, params)
+        return self.answer()
+
+    def answer(self):
+        """The next reply. News that come before it, as of congestion, are
+        passed over."""
         while "method" in (reply := self.hear()):
             pass
         assert reply["id"] == 1

@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import pathlib
+import re
 import signal
 import socket
 import subprocess
@@ -14,7 +15,7 @@ import time
 
 import pytest
 
-from conftest import PATIENCE, free_port, own_host
+from conftest import PATIENCE, ROOT, free_port, own_host
 from control import Control
 from machines import NET, Machine, why_not
 from ng_call import Call
@@ -130,6 +131,12 @@ def until_free(phones):
                     break
             assert time.monotonic() < end
             time.sleep(0.005)
+
+
+def child_of(n):
+    """The daemon of a supervisor."""
+    own = n.d.process.pid
+    return int(pathlib.Path(f"/proc/{own}/task/{own}/children").read_text())
 
 
 @pytest.fixture
@@ -325,19 +332,49 @@ def test_a_store_that_was_away_has_all_calls_again(store, node):
     assert a.d.logged("replica-up").count("replica-down") <= 2
 
 
-def test_what_another_run_has_left_is_deleted(store, node):
-    """Unless another node has taken it, and may be reading it."""
+def test_what_a_node_leaves_in_the_store_expires(store, node):
     redis = store()
-    for name, run in ("a", "0123"), ("b", "4567"):
-        redis.ask("SET", f"codec-runner:{name}:run", run)
-        redis.ask("HSET", f"codec-runner:{name}:{run}:calls", "77", "over")
-        redis.ask("HSET", f"codec-runner:{name}:{run}:records", "77", "over")
-    redis.ask("SET", "codec-runner:b:4567:taken-by", "c")
-    for name in "a", "b":
-        n = node(name, redis.url(name), own_host())
-        n.until(lambda s: s["up"])
-    assert redis.ask("KEYS", "*:0123:*") == []
-    assert len(redis.ask("KEYS", "*:4567:*")) == 3
+    a = node("a", redis.url("a"), own_host())
+    a.start(keep=False, a={"codec": "pcmu"}, b={"codec": "pcma"})
+    a.until(lambda s: s["calls"] == 1)
+    # who reads the store comes to no session by it
+    text, = redis.calls("a")
+    assert "session" not in json.loads(text)
+    a.die()
+    keys = redis.ask("KEYS", "codec-runner:*")
+    assert len(keys) >= 3
+    for key in keys:
+        # -2: it has expired by now
+        assert redis.ask("TTL", key) in {-2, *range(1, 3601)}, key
+
+
+def test_calls_that_the_store_has_lost_are_written_again(store, node):
+    redis = store()
+    a = node("a", redis.url("a"), own_host())
+    call = a.start(a={"codec": "pcmu"}, b={"codec": "pcma"})["call"]
+    a.until(lambda s: s["calls"] == 1)
+    redis.ask("FLUSHALL")
+    a.d.logged("the store has lost our calls")
+    a.until(lambda s: s["up"])
+    text, = redis.calls("a")
+    assert json.loads(text)["past"]["call"] == call
+
+
+def test_the_rights_that_the_manual_lists_suffice(store, node):
+    redis, host = store(), own_host()
+    rights = re.search(r"A user of the store needs\s`(.*?)` for `(.*?)`",
+                       (ROOT / "docs/operate.md").read_text(), re.S)
+    redis.ask("ACL", "SETUSER", "runner", "on", ">secret", rights[2],
+              *rights[1].split())
+    a = node("a", redis.url("a", "runner:secret@"), host)
+    b = node("b", redis.url("b", "runner:secret@"), host, "--standby-of", "a")
+    call = a.start(a={"codec": "pcmu"}, b={"codec": "pcma"})["call"]
+    a.until(lambda s: s["calls"] == 1)
+    a.die()
+    assert b.control.ask("takeover", {})["result"]["calls"] == 1
+    b.until(lambda s: s["calls"] == 1)
+    b.control.ask("call.stop", {"call": call})
+    b.until(lambda s: s["up"] and s["calls"] == 0)
 
 
 class Mad(threading.Thread):
@@ -464,6 +501,74 @@ def test_a_node_whose_calls_were_taken_writes_no_more_of_them(store, node):
     assert third.call != later.call and b.listed() == [later.call]
 
 
+def test_a_split_brain_outlives_a_crash(store, node):
+    """Calls that another node has are not copied again, as a second takeover
+    would take them a second time."""
+    redis, host = store(), own_host()
+    a = node("a", redis.url("a"), host, "--supervise")
+    b = node("b", redis.url("b"), host, "--standby-of", "a")
+    call = a.start(a={"codec": "pcmu"}, b={"codec": "pcma"})["call"]
+    a.until(lambda s: s["calls"] == 1)
+    assert b.control.ask("takeover", {})["result"]["alive"]
+    a.until(lambda s: s["taken"] == 1)
+    os.kill(child_of(a), signal.SIGKILL)
+    a.d.logged("calls-restored calls=1 dropped=0")
+    a.control = Control(a.path)
+    a.until(lambda s: s["up"] and s["taken"] == 1)
+    later = a.start(a={"codec": "pcmu"}, b={"codec": "pcma"})["call"]
+    a.until(lambda s: s["calls"] == 1)
+    text, = redis.calls("a")
+    assert json.loads(text)["past"]["call"] == later
+    assert a.listed() == [call, later]
+
+
+def left_by(redis, name, run, text, slot="0"):
+    """A call in the store, of a machine that has died."""
+    redis.ask("SET", f"codec-runner:{name}:run", run)
+    redis.ask("HSET", f"codec-runner:{name}:{run}:calls", slot, text)
+
+
+def foreign_text(redis, n, call):
+    """A text like that of the only call of @n, with the id @call."""
+    n.start(a={"codec": "pcmu"}, b={"codec": "pcma"})
+    n.until(lambda s: s["calls"] == 1)
+    text, = redis.calls(n.name)
+    other = json.loads(text)
+    other["past"]["call"] = call
+    return json.dumps(other)
+
+
+def test_takeovers_one_after_the_other_leave_nothing(store, node):
+    redis, host = store(), own_host()
+    b = node("b", redis.url("b"), host, "--standby-of", "a",
+             "--replicate-interval", "1s")
+    text = foreign_text(redis, b, 5)
+    for run in "0123", "4567":
+        left_by(redis, "a", run, text)
+        b.control.ask("takeover", {})
+    end = time.monotonic() + PATIENCE
+    while left := redis.ask("KEYS", "codec-runner:a:*:calls"):
+        assert time.monotonic() < end, left
+        time.sleep(0.02)
+
+
+def test_only_one_node_takes_calls(store, node):
+    redis, host = store(), own_host()
+    two = [node(name, redis.url(name), host, "--standby-of", "a")
+           for name in "bc"]
+    text = foreign_text(redis, two[0], 5)
+    for run in range(5):
+        left_by(redis, "a", f"0{run}", text)
+        for n in two:
+            n.control.send("takeover", {})
+        said = [n.control.answer() for n in two]
+        errors = [s["error"]["message"] for s in said if "error" in s]
+        assert len(errors) == 1, said
+        assert "has taken the calls of node a already" in errors[0]
+    # that is an answer of the store: it is up
+    assert all(n.replica()["failures"] == 0 for n in two)
+
+
 def test_what_cannot_be_taken_is_said(store, node):
     redis, host = store(), own_host()
     b = node("b", redis.url("b"), host, "--standby-of", "a")
@@ -506,9 +611,7 @@ def test_a_takeover_that_is_repeated_leaves_calls_held(store, node):
     redis.ask("SET", "codec-runner:a:run", "0123")
     redis.ask("HSET", redis.key("a", "calls"), "0", text)
     assert b.control.ask("takeover", {})["result"]["dropped"] == 1
-    own = b.d.process.pid
-    child = pathlib.Path(f"/proc/{own}/task/{own}/children").read_text()
-    os.kill(int(child), signal.SIGKILL)
+    os.kill(child_of(b), signal.SIGKILL)
     b.d.logged("calls-restored calls=1 dropped=0")
     b.control = Control(b.path)
     assert b.listed() == [call]

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cmocka_cr.h"
 #include "node/replica_store.h"
@@ -110,6 +111,8 @@ static int set_up(void **state)
 	(void)state;
 	my.m = state_memory_new(NULL);
 	my.b = calloc(1, sizeof(*my.b));
+	if (my.b)
+		my.b->text_of = strdup;
 	for (unsigned i = 0; i < 3; i++)
 		my.slot[i] = state_slot_take(my.m);
 	return !my.m || !my.b || !my.slot[2];
@@ -215,18 +218,56 @@ static void nothing_is_sent_of_calls_that_were_taken(void **state)
 	(void)state_put_text(my.slot[0], "zero", 4);
 	(void)state_put_text(my.slot[1], "one", 3);
 	assert_int_equal(next_batch(), 2);
-	replica_books_taken(my.b, my.m);
-	assert_int_equal(my.b->ntaken, 2);
+	state_memory_taken(my.m);
+	replica_books_clear(my.b);
 	(void)state_put_text(my.slot[0], "ZERO", 4);
 	assert_int_equal(next_batch(), 0);
+	assert_int_equal(my.b->ntaken, 2);
 	(void)state_put_text(my.slot[2], "two", 3);
 	assert_int_equal(next_batch(), 1);
 	state_slot_end(my.slot[1]);
 	assert_int_equal(next_batch(), 0);
 	assert_int_equal(my.b->ntaken, 1);
+	state_slot_give(my.m, my.slot[1]);
+	for (unsigned i = 0; state_slot_take(my.m) != my.slot[1]; i++)
+		assert_true(i < STATE_SLOTS);
 	(void)state_put_text(my.slot[1], "ONE", 3);
 	assert_int_equal(next_batch(), 1);
 	assert_int_equal(my.b->calls, 2);
+}
+
+/* Which calls those are outlives the process. */
+static void a_new_process_sends_nothing_of_them_either(void **state)
+{
+	struct state_memory *again;
+
+	(void)state;
+	(void)state_put_text(my.slot[0], "zero", 4);
+	state_memory_taken(my.m);
+	(void)state_put_text(state_slot_take(my.m), "three", 5);
+	again = state_memory_adopt(dup(state_memory_fd(my.m)), NULL);
+	assert_non_null(again);
+	state_memory_free(my.m);
+	my.m = again;
+	assert_int_equal(next_batch(), 1);
+	assert_string_equal(my.batch.change[0].text, "three");
+	assert_int_equal(my.b->ntaken, 1);
+}
+
+/* The store gets what may be there. */
+static char *without_secret(const char *kept)
+{
+	return strdup(strchr(kept, ' ') + 1);
+}
+
+static void a_secret_is_not_sent(void **state)
+{
+	(void)state;
+	my.b->text_of = without_secret;
+	(void)state_put_text(my.slot[0], "secret call", 11);
+	assert_int_equal(next_batch(), 1);
+	assert_string_equal(my.batch.change[0].text, "call");
+	assert_int_equal(next_batch(), 0);
 }
 
 static void many_changes_take_several_batches(void **state)
@@ -261,6 +302,8 @@ int main(void)
 		WITH_MEMORY(what_was_not_taken_is_sent_again),
 		WITH_MEMORY(what_the_store_has_too_much_is_deleted),
 		WITH_MEMORY(nothing_is_sent_of_calls_that_were_taken),
+		WITH_MEMORY(a_new_process_sends_nothing_of_them_either),
+		WITH_MEMORY(a_secret_is_not_sent),
 		WITH_MEMORY(many_changes_take_several_batches),
 	};
 
