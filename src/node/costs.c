@@ -496,15 +496,22 @@ static unsigned cost_media(const struct stream_cfg *cfg,
 	return n;
 }
 
-/* The entry of @media. A call that goes on does not wait for a measurement: its
- * frames have cost something, maybe elsewhere. -EAGAIN: it begins, and @missing
- * is not known. */
+/* Has the call that begins been let in before, here or on a machine that died?
+ */
+static bool node_call_ran(const struct node *n)
+{
+	return n->restoring && n->restoring->how != RESTORE_MOVED;
+}
+
+/* The entry of @media. A call that runs does not wait for a measurement: its
+ * frames have cost something, maybe elsewhere. -EAGAIN: it begins, or moves
+ * here, and @missing is not known. */
 static int find_cost(struct node *n, const struct pipeline_cfg *media,
 		     cr_ns period, struct cost_entry **out,
 		     struct cost_part *missing, struct cr_err *e)
 {
 	const struct stream_past *was =
-		n->restoring ? &n->restoring->stream[0] : NULL;
+		node_call_ran(n) ? &n->restoring->stream[0] : NULL;
 	int err = costs_find(n->costs, media, period, out, missing, e);
 
 	return err == -EAGAIN && was
@@ -586,12 +593,11 @@ int64_t node_load_of(const struct stream_cfg *cfg)
 
 int node_admit_measured(struct node *n, int64_t need, struct cr_verdict *v)
 {
-	const bool ran = n->restoring && n->restoring->how != RESTORE_MOVED;
 	struct live_load load;
 	int64_t now = costs_load_ppm(n->costs);
 
 	live_load(n->live, &load);
-	if (!n->cfg.admission || ran || need <= 0 ||
+	if (!n->cfg.admission || node_call_ran(n) || need <= 0 ||
 	    now + need <= load.bound_ppm)
 		return 0;
 	*v = (struct cr_verdict){ .need_ppm = need,

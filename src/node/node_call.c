@@ -333,6 +333,10 @@ static struct node_call *node_call_new(struct node *n,
 	c->request = r->relay;
 	c->relays = s->relays;
 	c->slot = node_take_slot(n);
+	if (n->restoring)
+		c->from = n->restoring->how == RESTORE_MOVED
+				  ? n->restoring->id
+				  : n->restoring->from;
 	RB_INSERT(node_call_tree, &n->calls, c);
 	return c;
 }

@@ -87,6 +87,7 @@ struct node_call {
 	 * one; owned. */
 	struct node_record *record;
 	struct state_slot *slot; /**< NULL: nobody keeps it */
+	uint32_t from;		 /**< as in struct call_past */
 };
 
 /** The endpoint where packets of @st come in; NULL: the shared port. */

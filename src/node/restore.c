@@ -67,12 +67,26 @@ static void stream_past(const struct node_stream *st, struct stream_past *out)
 	}
 }
 
+struct node_call *node_call_moved_here(struct node *n,
+				       const struct call_past *past)
+{
+	struct node_call *c = NULL;
+
+	while ((c = node_call_after(n, c ? c->id : 0)))
+		if (c->from == past->id &&
+		    c->stream[0]->started_utc == past->started_utc &&
+		    c->stream[0]->node_utc == past->node_utc)
+			break;
+	return c;
+}
+
 void node_call_past(const struct node_call *c, struct call_past *out)
 {
 	*out = (struct call_past){
 		.id = c->id,
 		.started_utc = c->stream[0]->started_utc,
 		.node_utc = c->stream[0]->node_utc,
+		.from = c->from,
 	};
 	for (unsigned i = 0; i < c->nstreams; i++)
 		stream_past(c->stream[i], &out->stream[i]);

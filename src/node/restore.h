@@ -60,6 +60,7 @@ struct call_past {
 	uint32_t id; /**< of its first stream */
 	cr_ns started_utc;
 	cr_ns node_utc;	   /**< of the process that has begun it */
+	uint32_t from;	   /**< its id before it has moved; 0: it has not */
 	unsigned crashes;  /**< of a process, in a frame of it */
 	cr_ns crashed_utc; /**< the last one */
 	struct stream_past stream[2];
@@ -73,6 +74,9 @@ struct call_past {
 /** Is there a store that outlives the process? */
 bool node_keeps(const struct node *n);
 
+/** The call that has moved here as @past says, or NULL. */
+struct node_call *node_call_moved_here(struct node *n,
+				       const struct call_past *past);
 /** What a new process has to know of @c. */
 void node_call_past(const struct node_call *c, struct call_past *out);
 /** The text of @c, into @out[STATE_TEXT_MAX + 1]. False: it has none. */

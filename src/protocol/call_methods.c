@@ -83,7 +83,7 @@ static json_t *start_call(struct service *sv, const struct service_request *a,
 json_t *method_call_start(void *arg, struct rpc_peer *peer,
 			  const json_t *params, struct rpc_error *err)
 {
-	struct service_request a = { .run = start_call };
+	struct service_request a = { .run = start_call, .params = params };
 
 	a.session = session_of(peer, err);
 	if (!a.session)
@@ -195,7 +195,7 @@ static json_t *change_stream(struct service *sv,
 json_t *method_stream_change(void *arg, struct rpc_peer *peer,
 			     const json_t *params, struct rpc_error *err)
 {
-	struct service_request a = { .run = change_stream };
+	struct service_request a = { .run = change_stream, .params = params };
 
 	if (call_change_params(&a.spec, stream_change_fields, params,
 			       &err->why) ||
@@ -226,7 +226,7 @@ static json_t *change_call(struct service *sv, const struct service_request *a,
 json_t *method_call_change(void *arg, struct rpc_peer *peer,
 			   const json_t *params, struct rpc_error *err)
 {
-	struct service_request a = { .run = change_call };
+	struct service_request a = { .run = change_call, .params = params };
 	const struct node_call *c;
 
 	if (call_change_params(&a.spec, call_change_fields, params, &err->why))
@@ -287,21 +287,46 @@ json_t *method_call_export(void *arg, struct rpc_peer *peer,
 	return o;
 }
 
+static json_t *take_call_of(struct service *sv, const struct service_request *a,
+			    struct node_cost_wait *lacks, struct rpc_error *err)
+{
+	struct node_call *c = NULL;
+	int ret;
+
+	if (!request_begins(sv, err))
+		return NULL;
+	ret = take_call(sv, a, lacks, &c, &err->why);
+	return ret ? request_wait(ret, err) : call_json(c);
+}
+
 json_t *method_call_take(void *arg, struct rpc_peer *peer, const json_t *params,
 			 struct rpc_error *err)
 {
-	struct service *sv = arg;
-	struct node_call *c = NULL;
-	struct call_state ask;
-	int ret;
+	struct service_request a = { .run = take_call_of,
+				     .params = params,
+				     .came = clock_now() };
+
+	a.session = session_of(peer, err);
+	if (!a.session)
+		return request_refuse(err, RPC_CONFLICT);
+	return request_read(call_state_fields, &a.state, params, err)
+		       ? request_run(arg, peer, &a, err)
+		       : NULL;
+}
+
+json_t *method_call_keep(void *arg, struct rpc_peer *peer, const json_t *params,
+			 struct rpc_error *err)
+{
+	struct node_call *c = call_named(arg, params, err);
+	struct session *s = c ? node_call_owner(c) : NULL;
 
 	(void)peer;
-	if (!request_read(call_state_fields, &ask, params, err) ||
-	    !request_begins(sv, err))
-		return NULL;
-	ret = take_call(sv, &(struct replica_call){ ask.state, ask.records },
-			clock_now(), &c, &err->why);
-	return ret ? request_refuse(err, request_code(ret)) : call_json(c);
+	if (s) {
+		s->calls--;
+		node_call_set_owner(c, NULL);
+		keep_call_owner(c);
+	}
+	return c ? call_json(c) : NULL;
 }
 
 json_t *method_call_moved(void *arg, struct rpc_peer *peer,

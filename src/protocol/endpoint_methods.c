@@ -120,7 +120,7 @@ static json_t *change_endpoint(struct service *sv,
 json_t *method_endpoint_change(void *arg, struct rpc_peer *peer,
 			       const json_t *params, struct rpc_error *err)
 {
-	struct service_request a = { .run = change_endpoint };
+	struct service_request a = { .run = change_endpoint, .params = params };
 
 	return request_read(endpoint_change_fields, &a.spec, params, err)
 		       ? request_run(arg, peer, &a, err)

@@ -53,6 +53,7 @@ const struct field call_past_fields[] = {
 	  .required = "" },
 	{ ROW_INT(call_past, "started", started_utc), .max = INT64_MAX },
 	{ ROW_INT(call_past, "node", node_utc), .max = INT64_MAX },
+	{ ROW_INT(call_past, "from", from), .max = UINT32_MAX },
 	/* the second one within CRASH_MEMORY ends it */
 	{ ROW_INT(call_past, "crashes", crashes), .max = 1 },
 	{ ROW_INT(call_past, "crashed", crashed_utc), .max = INT64_MAX },
@@ -299,20 +300,31 @@ void keep_endpoint(struct node_endpoint *ep)
 	json_decref(o);
 }
 
-void keep_call_note(struct node_call *c, json_t *note)
+/* Member @name of the text of @c is @value, as set_member() has it. */
+static void keep_member(struct node_call *c, const char *name, json_t *value)
 {
 	json_t *o = text_of(c);
 	char *text;
 
 	if (!o) {
-		json_decref(note);
+		json_decref(value);
 		return;
 	}
-	set_member(o, "note", note);
+	set_member(o, name, value);
 	text = json_dumps(o, JSON_COMPACT);
 	report_kept(text ? node_call_keep(c, text, strlen(text)) : -ENOMEM,
 		    text, "call", node_call_id(c));
 	json_decref(o);
+}
+
+void keep_call_owner(struct node_call *c)
+{
+	keep_member(c, "session", owner_json(node_call_owner(c)));
+}
+
+void keep_call_note(struct node_call *c, json_t *note)
+{
+	keep_member(c, "note", note);
 }
 
 json_t *kept_call_note(const struct node_call *c)
@@ -341,6 +353,9 @@ char *kept_text_public(const char *kept)
 struct kept_text {
 	json_t *o;
 	struct state_slot *slot;
+	/* of a call that moves here */
+	struct session *owner;
+	struct node_cost_wait *lacks;
 };
 
 struct restoring {
@@ -404,14 +419,15 @@ static void change_again(struct node_stream *st, const json_t *change)
 			  LOG_STR("why", e.text));
 }
 
-/* The call of @t, into *@out. 0, or -errno with @e. */
+/* The call of @t, into *@out. 0; -EAGAIN with @t->lacks; or another -errno with
+ * @e. */
 static int restore_call(struct service *sv, const struct kept_text *t,
 			struct call_past *past, struct node_call **out,
 			struct cr_err *e)
 {
 	struct node *n = sv->node;
 	struct node_call *c = NULL;
-	struct node_cost_wait lacks;
+	struct node_cost_wait none;
 	struct call_past now;
 	struct call_spec spec;
 	struct session *s;
@@ -429,7 +445,8 @@ static int restore_call(struct service *sv, const struct kept_text *t,
 	if (!err)
 		err = node_restore_as(n, past, e);
 	if (!err)
-		err = node_call_start(n, &spec, &lacks, &c, e);
+		err = node_call_start(n, &spec, t->lacks ? t->lacks : &none, &c,
+				      e);
 	node_restored(n, past, !err);
 	if (err)
 		return err;
@@ -438,7 +455,7 @@ static int restore_call(struct service *sv, const struct kept_text *t,
 		change_again(
 			node_call_stream(c, i),
 			json_array_get(json_object_get(t->o, "change"), i));
-	s = past->how == RESTORE_HELD ? owner_of(sv, t->o) : NULL;
+	s = past->how == RESTORE_HELD ? owner_of(sv, t->o) : t->owner;
 	node_call_set_owner(c, s);
 	if (s)
 		s->calls++;
@@ -484,13 +501,13 @@ static int restore_endpoint(struct service *sv, const struct kept_text *t,
 
 /* A text of another machine, and what came of it: ids. */
 struct taken {
-	json_t *o; /* NULL: it is none */
+	struct kept_text text; /* o NULL: it is none */
 	uint32_t call, endpoint;
 };
 
 static bool is_endpoint(const struct taken *t)
 {
-	return json_object_get(t->o, "end") != NULL;
+	return json_object_get(t->text.o, "end") != NULL;
 }
 
 /* Go on with @t, of @call, as @how says. 0, or -errno with @e. */
@@ -502,24 +519,24 @@ static int take_foreign(struct service *sv, struct taken *t,
 		.how = how,
 		.slot = node_foreign_slot(sv->node, call->records, shift),
 	};
-	const struct kept_text text = { t->o, past.slot };
 	struct node_endpoint *ep;
 	struct node_call *c;
 	int err;
 
+	t->text.slot = past.slot;
 	if (!past.slot)
 		return cr_fail(e, -ENOTSUP,
 			       "this node has no room for the state of a call: "
 			       "it needs --replicate, --supervise or a service "
 			       "manager that holds descriptors");
 	if (is_endpoint(t)) {
-		err = restore_endpoint(sv, &text, &past, &ep, e);
+		err = restore_endpoint(sv, &t->text, &past, &ep, e);
 		t->endpoint = err ? 0 : ep->id;
 	} else {
-		err = restore_call(sv, &text, &past, &c, e);
+		err = restore_call(sv, &t->text, &past, &c, e);
 		t->call = err ? 0 : node_call_id(c);
 	}
-	if (err)
+	if (err && err != -EAGAIN)
 		log_event(LOG_WARN, "call-not-taken", LOG_INT("call", past.id),
 			  LOG_INT("endpoint", past.stream[0].endpoint),
 			  LOG_STR("why", e->text));
@@ -531,19 +548,32 @@ static json_t *parse_text(const struct replica_call *call)
 	return call->text ? json_loads(call->text, 0, NULL) : NULL;
 }
 
-int take_call(struct service *sv, const struct replica_call *call, cr_ns shift,
-	      struct node_call **out, struct cr_err *e)
+int take_call(struct service *sv, const struct service_request *a,
+	      struct node_cost_wait *lacks, struct node_call **out,
+	      struct cr_err *e)
 {
-	struct taken t = { .o = parse_text(call) };
+	const struct replica_call call = { a->state.state, a->state.records };
+	struct taken t = { .text = { .o = parse_text(&call),
+				     .owner = a->session,
+				     .lacks = lacks } };
+	struct call_past past = { .id = 0 };
 	int err;
 
-	(void)json_object_del(t.o, "note"); /* no dialog moves */
+	(void)json_object_del(t.text.o, "note"); /* no dialog moves */
 	err = is_endpoint(&t)
 		      ? cr_fail(e, -EINVAL, "it is an endpoint, and no call")
-		      : take_foreign(sv, &t, call, shift, RESTORE_MOVED, e);
-	json_decref(t.o);
-	if (!err)
+		      : field_read(call_past_fields,
+				   json_object_get(t.text.o, "past"), &past, e);
+	*out = past.id ? node_call_moved_here(sv->node, &past) : NULL;
+	if (*out && node_call_owner(*out)) {
+		node_call_stop(*out, NODE_END_LOST, NULL);
+		*out = NULL;
+	}
+	if (!err && !*out) {
+		err = take_foreign(sv, &t, &call, a->came, RESTORE_MOVED, e);
 		*out = node_call_find(sv->node, t.call);
+	}
+	json_decref(t.text.o);
 	return err;
 }
 
@@ -568,7 +598,7 @@ unsigned take_calls(struct service *sv, const struct replica *got,
 	*dropped = t ? 0 : got->n;
 	node_gather(sv->node);
 	for (unsigned i = 0; t && i < got->n; i++)
-		t[i].o = parse_text(&got->call[i]);
+		t[i].text.o = parse_text(&got->call[i]);
 	/* calls may have endpoints that were opened before */
 	for (unsigned call = 0; t && call < 2; call++)
 		for (unsigned i = 0; i < got->n; i++) {
@@ -584,7 +614,7 @@ unsigned take_calls(struct service *sv, const struct replica *got,
 		}
 	for (unsigned i = 0; t && i < got->n; i++) {
 		finish_taken(sv, &t[i]);
-		json_decref(t[i].o);
+		json_decref(t[i].text.o);
 	}
 	node_notify(sv->node);
 	free(t);

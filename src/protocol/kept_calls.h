@@ -18,9 +18,11 @@ struct call_spec;
 struct cr_err;
 struct node;
 struct node_call;
+struct node_cost_wait;
 struct node_endpoint;
 struct node_stream;
 struct service;
+struct service_request;
 
 /** @c, which @spec has started, is kept, if anybody keeps calls. */
 void keep_call(const struct node *n, struct node_call *c,
@@ -32,6 +34,8 @@ void keep_stream_change(struct node_stream *st, const struct call_spec *ask);
 /** @ep, which was opened by itself, is kept as it is now. */
 void keep_endpoint(struct node_endpoint *ep);
 
+/** @c has lost its owner. */
+void keep_call_owner(struct node_call *c);
 /** What its user knows of @c beside: @note, whose reference is taken. */
 void keep_call_note(struct node_call *c, json_t *note);
 /** That, a new reference; NULL: nothing. */
@@ -41,10 +45,12 @@ json_t *kept_call_note(const struct node_call *c);
  * its session, whose id is a secret. To be freed; NULL: out of memory. Any
  * thread. */
 char *kept_text_public(const char *kept);
-/** Go on with a call that moves here, times in its records with @shift added:
- * *@out. 0; or -errno with @e. */
-int take_call(struct service *sv, const struct replica_call *call, cr_ns shift,
-	      struct node_call **out, struct cr_err *e);
+/** Go on with the call that moves here by @a, for its session: *@out. If it has
+ * moved here before, and was kept, it is that one. 0; -EAGAIN: not yet, @lacks
+ * has to be known first; or another -errno with @e. */
+int take_call(struct service *sv, const struct service_request *a,
+	      struct node_cost_wait *lacks, struct node_call **out,
+	      struct cr_err *e);
 /** Go on with all calls and endpoints of @got, at the same ports. Returns how
  * many calls; *@dropped could not be taken. */
 unsigned take_calls(struct service *sv, const struct replica *got,

@@ -120,6 +120,7 @@ static void answer_deferred(struct deferred *p, json_t *result,
 {
 	LIST_REMOVE(p, link);
 	rpc_later_reply(p->later, result, err);
+	json_decref((json_t *)p->asked.params);
 	free(p);
 }
 
@@ -144,41 +145,10 @@ static void on_known_cost(void *arg, int err, const struct cr_err *why)
 	answer_deferred(p, result, &e);
 }
 
-/* Copy @*text to @to, and let it be there; NULL: only reckon. Returns the end.
- */
-static size_t keep_text(const char **text, char *to, size_t at)
-{
-	size_t n = *text ? strlen(*text) + 1 : 0;
-
-	if (n && to)
-		*text = memcpy(to + at, *text, n);
-	return at + n;
-}
-
-/* All that @spec has borrowed. Returns the bytes that it needs. */
-static size_t keep_request_texts(struct call_spec *spec, char *to)
-{
-	size_t n = keep_text(&spec->label, to, 0);
-
-	for (unsigned i = 0; i < 2; i++) {
-		struct endpoint_spec *end = &spec->end[i];
-
-		n = keep_text(&end->interface, to, n);
-		n = keep_text(&end->side.name, to, n);
-		n = keep_text(&end->side.mode, to, n);
-		for (unsigned k = 0; k < end->nalso; k++) {
-			n = keep_text(&end->also[k].name, to, n);
-			n = keep_text(&end->also[k].mode, to, n);
-		}
-	}
-	return n;
-}
-
 json_t *request_run(struct service *sv, struct rpc_peer *peer,
 		    const struct service_request *a, struct rpc_error *err)
 {
 	struct rpc_error e = { .code = RPC_NO_CAPACITY };
-	struct call_spec spec = a->spec;
 	struct node_cost_wait lacks;
 	struct deferred *p;
 	json_t *result;
@@ -187,7 +157,7 @@ json_t *request_run(struct service *sv, struct rpc_peer *peer,
 	result = a->run(sv, a, &lacks, err);
 	if (!lacks.n)
 		return result;
-	p = malloc(sizeof(*p) + keep_request_texts(&spec, NULL));
+	p = malloc(sizeof(*p));
 	if (!p) {
 		(void)cr_fail(&err->why, 0, "out of memory");
 		return request_refuse(err, RPC_NO_CAPACITY);
@@ -202,7 +172,7 @@ json_t *request_run(struct service *sv, struct rpc_peer *peer,
 		free(p);
 		return NULL;
 	}
-	(void)keep_request_texts(&p->asked.spec, p->texts);
+	(void)json_incref((json_t *)a->params);
 	LIST_INSERT_HEAD(&sv->deferred, p, link);
 	if (node_cost_wait(sv->node, &p->wait, &e.why))
 		answer_deferred(p, NULL, &e);

@@ -16,6 +16,7 @@
 #include "node/node_call.h"
 #include "protocol/field_json.h"
 #include "protocol/service.h"
+#include "protocol/tables/call_fields.h"
 #include "protocol/tables/endpoint_fields.h"
 #include "protocol/tables/method.h"
 #include "rpc/server.h"
@@ -117,8 +118,12 @@ typedef json_t *service_run(struct service *sv, const struct service_request *a,
 /** A request to the service. */
 struct service_request {
 	service_run *run;
+	const json_t *params;	 /**< all texts below are theirs */
 	struct session *session; /**< NULL: nobody's */
 	struct call_spec spec;
+	/* call.take: instead of that, and when it came */
+	struct call_state state;
+	cr_ns came;
 };
 
 /** Run @a; if that has to wait, wait, and run it again. Returns as the method
@@ -134,9 +139,8 @@ struct deferred {
 	LIST_ENTRY(deferred) link;
 	struct service *service;
 	struct rpc_later *later;
-	struct service_request asked;
+	struct service_request asked; /**< with a reference to its params */
 	struct node_cost_wait wait;
-	char texts[]; /**< of asked.spec */
 };
 
 /** Refuse with @code and @why what waits for @s; NULL: all that waits. */

@@ -331,17 +331,39 @@ static void disconnect_server(struct rpc_client *c, int rc)
 	rpc_client_close(c);
 }
 
-/* Have the server that @params names go on with the call of @c. A call that has
- * ended meanwhile is no call there either. */
+/* A request about the call of @o. */
+static json_t *call_of(const json_t *o)
+{
+	return json_pack("{s:O}", "call", json_object_get(o, "call"));
+}
+
+/* Have the server @there go on with the call that has @state, for good. */
+static int take_there(struct rpc_client *there, json_t *state, json_t **result)
+{
+	json_t *kept = NULL;
+	int rc = ask_server(there, "call.take", state, result);
+
+	if (rc)
+		return rc;
+	rc = ask_server(there, "call.keep", call_of(*result), &kept);
+	json_decref(kept);
+	if (!rc)
+		return 0;
+	json_decref(*result);
+	*result = NULL;
+	return ctl_complain(rc, "the call has not moved; say the same again, "
+				"or it may be there, too");
+}
+
+/* Have the server that @params names go on with the call of @c. What is there
+ * and not kept ends with our connection. */
 static int move_call(struct event_base *base, struct rpc_client *c,
 		     json_t *params, json_t **result)
 {
-	json_t *call =
-		json_pack("{s:O}", "call", json_object_get(params, "call"));
 	json_t *state = NULL, *ended = NULL;
 	struct rpc_client *there = NULL;
 	const char *from = opt.to;
-	int rc = ask_server(c, "call.export", json_incref(call), &state);
+	int rc = ask_server(c, "call.export", call_of(params), &state);
 
 	opt.to = json_string_value(json_object_get(params, "node"));
 	if (!rc)
@@ -349,21 +371,21 @@ static int move_call(struct event_base *base, struct rpc_client *c,
 	if (rc)
 		json_decref(state);
 	else
-		rc = ask_server(there, "call.take", state, result);
-	if (!rc) {
+		rc = take_there(there, state, result);
+	if (*result) {
 		opt.to = from;
-		rc = ask_server(c, "call.moved", call, &ended);
-		call = NULL;
-		if (rc)
-			(void)ask_server(
-				there, "call.stop",
-				json_pack("{s:O}", "call",
-					  json_object_get(*result, "call")),
-				&ended);
+		rc = ask_server(c, "call.moved", call_of(params), &ended);
 	}
-	disconnect_server(there, rc);
+	if (rc == CTL_UNREACHABLE && *result) {
+		(void)ctl_complain(0, "the call is there, as printed; it may "
+				      "be here, too: call stop ends it");
+	} else if (rc && *result) { /* it has ended here, for its parties */
+		(void)ask_server(there, "call.stop", call_of(*result), &ended);
+		json_decref(*result);
+		*result = NULL;
+	}
+	disconnect_server(there, *result ? 0 : rc);
 	opt.to = from;
-	json_decref(call);
 	json_decref(ended);
 	json_decref(params);
 	return rc;
@@ -404,7 +426,7 @@ static int ask_and_show(struct event_base *base, const struct ctl_request *r)
 	else
 		rc = ask_request(base, c, r, &result);
 	disconnect_server(c, rc);
-	if (!rc && result) {
+	if (result) {
 		if (opt.as_json) {
 			(void)json_dumpf(result, stdout,
 					 JSON_INDENT(2) | JSONRPC_REALS);
@@ -412,7 +434,7 @@ static int ask_and_show(struct event_base *base, const struct ctl_request *r)
 		} else {
 			ctl_print(r, result, stdout);
 		}
-		rc = cli_flush(cli.program);
+		rc = rc ? rc : cli_flush(cli.program);
 	}
 	json_decref(result);
 	return rc;

@@ -30,7 +30,12 @@
 	  "call.take")                                                         \
 	X(call_take, "call.take", CHANGES, call_state, call_info,              \
 	  "go on with a call of another node, at ports and with ids of this "  \
-	  "one; returns the addresses to send packets to")                     \
+	  "one; returns the addresses to send packets to. Until call.keep it " \
+	  "belongs to the session that has asked. A call that is here "        \
+	  "already "                                                           \
+	  "is returned; one that nobody has kept begins anew")                 \
+	X(call_keep, "call.keep", CHANGES, call_reference, call_info,          \
+	  "let a call belong to no session: it goes on when its client ends")  \
 	X(call_moved, "call.moved", CHANGES, call_reference, call_info,        \
 	  "end a call that another node has taken, reason moved; returns the " \
 	  "counters of its streams")                                           \
