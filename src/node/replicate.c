@@ -35,8 +35,10 @@
 #define STORE_LIMIT CR_SEC
 #define RETRY_MIN (100 * CR_MS)
 #define RETRY_MAX (5 * CR_SEC)
-/* The end waits so long for the last round. */
+/* The end waits so long for the last round, and a pause until what was begun is
+ * given up. */
 #define END_LIMIT (500 * CR_MS)
+#define PAUSE_LIMIT (100 * CR_MS)
 
 enum { RUN_TEXT = 20, KEY_TEXT = REPLICA_TEXT_MAX + 64, TAKE_AT_ONCE = 64 };
 /* s: a run that is not heard of for so long has gone, with its calls */
@@ -61,7 +63,8 @@ struct replicate {
 
 	pthread_mutex_t lock; /* protects what follows */
 	pthread_cond_t wake;
-	bool ending, wants_take;
+	bool ending, paused, wants_take;
+	bool busy; /* the thread is */
 	struct replicate_stats stats;
 	struct replica *got;
 	struct replica *forget; /* is to be deleted in the store */
@@ -234,11 +237,17 @@ static void drop_store(struct replicate *r)
 	r->store = NULL;
 }
 
+static void set_run(struct replicate *r, uint64_t run)
+{
+	(void)snprintf(r->run, sizeof(r->run), "%016" PRIx64, run);
+}
+
 static int connect_store(struct replicate *r, struct cr_err *e)
 {
 	char run[KEY_TEXT], calls[KEY_TEXT];
 	int err;
 
+	set_run(r, state_memory_run(r->cfg.state));
 	r->answer_by = clock_now() + STORE_LIMIT;
 	err = replica_store_open(&r->store, &r->url, r->answer_by, &r->stop, e);
 	if (err)
@@ -257,11 +266,6 @@ static int connect_store(struct replicate *r, struct cr_err *e)
 	if (!err && atomic_load_explicit(&r->stop, memory_order_acquire))
 		err = cr_fail(e, -EINTR, "it is to stop");
 	return err;
-}
-
-static void set_run(struct replicate *r, uint64_t run)
-{
-	(void)snprintf(r->run, sizeof(r->run), "%016" PRIx64, run);
 }
 
 /* GET taken-by. */
@@ -489,12 +493,14 @@ static void note_up(struct replicate *r)
 			  LOG_INT("port", r->url.port));
 }
 
-/* Each outage is logged once, and each new reason of it. */
+/* Each outage is logged once, and each new reason of it; a pause is none. */
 static void note_down(struct replicate *r, const struct cr_err *why)
 {
 	bool new;
 
 	drop_store(r);
+	if (atomic_load_explicit(&r->stop, memory_order_acquire))
+		return;
 	r->retry = r->retry ? cr_ns_min(2 * r->retry, RETRY_MAX) : RETRY_MIN;
 	(void)pthread_mutex_lock(&r->lock);
 	new = r->stats.up || strcmp(r->stats.why, why->text) != 0;
@@ -671,18 +677,28 @@ static void take_once(struct replicate *r, int err, struct cr_err *e)
 
 /* --- the thread --- */
 
+static bool wait_until(struct replicate *r, cr_ns until)
+{
+	const struct timespec at = { until / CR_SEC, until % CR_SEC };
+
+	return pthread_cond_timedwait(&r->wake, &r->lock, &at) != ETIMEDOUT;
+}
+
 /* Until there is something to do. Returns whether to go on. */
 static bool wait_for_work(struct replicate *r, cr_ns until, bool *take)
 {
-	const struct timespec at = { until / CR_SEC, until % CR_SEC };
 	bool goes_on;
 
 	(void)pthread_mutex_lock(&r->lock);
-	while (!r->ending && !r->wants_take &&
-	       pthread_cond_timedwait(&r->wake, &r->lock, &at) != ETIMEDOUT)
+	r->busy = false;
+	(void)pthread_cond_broadcast(&r->wake);
+	while (!r->ending &&
+	       (r->paused ? !pthread_cond_wait(&r->wake, &r->lock)
+			  : !r->wants_take && wait_until(r, until)))
 		;
 	goes_on = !r->ending;
 	*take = r->wants_take;
+	r->busy = true;
 	(void)pthread_mutex_unlock(&r->lock);
 	return goes_on;
 }
@@ -746,9 +762,35 @@ int replicate_take(struct replicate *r, const char *node,
 	r->asker = *asker;
 	(void)pthread_mutex_lock(&r->lock);
 	r->wants_take = true;
-	(void)pthread_cond_signal(&r->wake);
+	(void)pthread_cond_broadcast(&r->wake);
 	(void)pthread_mutex_unlock(&r->lock);
 	return 0;
+}
+
+void replicate_pause(struct replicate *r)
+{
+	const cr_ns limit = clock_now() + PAUSE_LIMIT;
+
+	if (!r)
+		return;
+	(void)pthread_mutex_lock(&r->lock);
+	r->paused = true;
+	/* what it does after that, as it looks up a name, is of no effect */
+	atomic_store_explicit(&r->stop, true, memory_order_release);
+	while (r->busy && wait_until(r, limit))
+		;
+	(void)pthread_mutex_unlock(&r->lock);
+}
+
+void replicate_resume(struct replicate *r)
+{
+	if (!r)
+		return;
+	(void)pthread_mutex_lock(&r->lock);
+	r->paused = false;
+	atomic_store_explicit(&r->stop, false, memory_order_release);
+	(void)pthread_cond_broadcast(&r->wake);
+	(void)pthread_mutex_unlock(&r->lock);
 }
 
 void replicate_stats(struct replicate *r, struct replicate_stats *out)
@@ -797,7 +839,7 @@ int replicate_open(struct replicate **out, const struct replicate_config *cfg,
 	if (r->books)
 		r->books->text_of = cfg->text_of;
 	r->answer = event_new(cfg->base, -1, 0, on_answer, r);
-	set_run(r, state_memory_run(cfg->state));
+	r->paused = cfg->paused;
 	err = replica_url_parse(&r->url, cfg->url, e);
 	if (!err && !*r->url.name)
 		(void)snprintf(r->url.name, sizeof(r->url.name), "%s",
@@ -839,7 +881,7 @@ void replicate_close(struct replicate *r)
 		return;
 	(void)pthread_mutex_lock(&r->lock);
 	r->ending = true;
-	(void)pthread_cond_signal(&r->wake);
+	(void)pthread_cond_broadcast(&r->wake);
 	(void)pthread_mutex_unlock(&r->lock);
 	if (!join_within(r, END_LIMIT)) {
 		atomic_store_explicit(&r->stop, true, memory_order_release);

@@ -93,6 +93,7 @@ struct replicate_config {
 	struct state_memory *state;
 	char *(*text_of)(const char *kept); /**< see struct replica_books */
 	cr_ns interval; /**< between two looks at the memory */
+	bool paused;	/**< replicate_resume() follows */
 };
 
 struct replicate_stats {
@@ -111,6 +112,11 @@ int replicate_open(struct replicate **r, const struct replicate_config *cfg,
 		   struct cr_err *e);
 /** End: what has ended is still deleted, if that is quick. NULL is fine. */
 void replicate_close(struct replicate *r);
+/** Another process is to go on with the memory: write nothing, whatever was
+ * begun, until replicate_resume(). Calls of another node that were to be taken
+ * are not. NULL is fine. Control thread. */
+void replicate_pause(struct replicate *r);
+void replicate_resume(struct replicate *r);
 /** Control thread. */
 void replicate_stats(struct replicate *r, struct replicate_stats *out);
 /** Calls were taken, and could not be. Control thread. */

@@ -351,8 +351,8 @@ static int take_there(struct rpc_client *there, json_t *state, json_t **result)
 		return 0;
 	json_decref(*result);
 	*result = NULL;
-	return ctl_complain(rc, "the call has not moved; say the same again, "
-				"or it may be there, too");
+	return ctl_complain(rc, "the call stays here, and may be there, too: "
+				"repeat the command");
 }
 
 /* Have the server that @params names go on with the call of @c. What is there

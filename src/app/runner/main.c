@@ -330,6 +330,7 @@ static int open_replicate(struct daemon *d, struct cr_err *e)
 		.state = d->state,
 		.text_of = kept_text_public,
 		.interval = d->opt.replicate_interval,
+		.paused = d->hand_over >= 0,
 	};
 	int err;
 
@@ -612,19 +613,16 @@ static int refuse_upgrade(void *arg, struct cr_err *e)
 	if (pending(arg))
 		return cr_fail(e, -EBUSY,
 			       "calls ring, and cannot move: try again");
-	if (d->replicate)
-		return cr_fail(e, -EBUSY,
-			       "a node with --replicate cannot be upgraded "
-			       "while it runs: take it over by its standby");
 	return 0;
 }
 
-/* What comes from now on is the new process's to accept. */
+/* What comes from now on is the new process's to accept, and to copy. */
 static void finish_requests(void *arg)
 {
 	const struct daemon *d = arg;
 
 	http_finish(d->http, HTTP_FINISH);
+	replicate_pause(d->replicate);
 }
 
 /* All that this process has is another one's: it ends and leaves it alone. */
@@ -650,6 +648,7 @@ static void on_upgraded(void *arg, int err, const struct cr_err *why,
 	d->asker = NULL;
 	if (!err)
 		leave_to_other(d);
+	replicate_resume(d->replicate);
 	if (asked)
 		return;
 	reread_config(d); /* as SIGHUP wanted */
@@ -1012,6 +1011,7 @@ static void take_over_calls(struct daemon *d, int err, struct cr_err *e)
 	}
 	(void)close(d->hand_over);
 	d->hand_over = -1;
+	replicate_resume(d->replicate);
 	close_rest(d);
 }
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A store of calls: a Redis or Valkey server of the test's own, on loopback."""
+import contextlib
 import shutil
 import socket
 import subprocess
@@ -8,6 +9,15 @@ import time
 from conftest import PATIENCE, free_port
 
 SERVER = shutil.which("redis-server") or shutil.which("valkey-server")
+
+
+class Heard:
+    def __init__(self):
+        self.lines = []
+
+    def count(self, command, key):
+        """How often a key was written so."""
+        return sum(f'"{command}" "{key}"' in line for line in self.lines)
 
 
 class RedisStore:
@@ -59,6 +69,20 @@ class RedisStore:
         if kind == b"*":
             return [self._read(lines) for _ in range(int(rest))]
         return int(rest) if kind == b":" else rest.decode()
+
+    @contextlib.contextmanager
+    def heard(self):
+        """All that it is asked meanwhile: a Heard."""
+        with socket.create_connection((self.host, self.port)) as s:
+            s.settimeout(PATIENCE)
+            s.sendall(b"MONITOR\r\n")
+            lines = s.makefile()
+            assert lines.readline() == "+OK\r\n"
+            heard = Heard()
+            yield heard
+            self.ask("ECHO", "the end of it")
+            while "the end of it" not in (line := lines.readline()):
+                heard.lines.append(line)
 
     def key(self, name, what):
         """Of the last run of a node."""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A node that dies with its machine costs frames, not calls: they are copied to
 a store, from which another node takes them, at the same ports. The store may be
-away, slow, closed or mad: calls do not notice. A call moves to another node."""
+away, slow, closed or mad: calls do not notice."""
 import contextlib
 import json
 import os
@@ -119,6 +119,14 @@ class Node:
         return [json.loads(line) for line in lines]
 
 
+def ctl(node, *words, code=0):
+    done = subprocess.run([node.d.programs / "codec-ctl", "--to",
+                           f"unix:{node.path}", "--json", *words],
+                          capture_output=True, text=True, timeout=PATIENCE)
+    assert done.returncode == code, done.stderr + done.stdout
+    return done.stderr if code else json.loads(done.stdout)
+
+
 def until_free(phones):
     """Until the ports of a process that was killed can be had: the kernel ends
     its io_uring a moment later. Another machine's are free."""
@@ -228,78 +236,6 @@ def test_an_address_moves_to_another_machine(store, node, machines):
     assert {r["reason"] for r in b.ended(len(calls))} == {"stopped"}
 
 
-def ctl(node, *words, code=0):
-    done = subprocess.run([node.d.programs / "codec-ctl", "--to",
-                           f"unix:{node.path}", "--json", *words],
-                          capture_output=True, text=True, timeout=PATIENCE)
-    assert done.returncode == code, done.stderr + done.stdout
-    return done.stderr if code else json.loads(done.stdout)
-
-
-def test_a_call_moves_to_another_node(store, node):
-    redis, host = store(), own_host()
-    a = node("a", redis.url("a"), host)
-    b = node("b", redis.url("b"), host)
-    phones = a.two(1000, "pcma")
-    one = a.one(2000)
-    load = Load([*phones, one])
-    try:
-        load.all_heard(25)
-        moved = ctl(a, "call", "move", str(phones[0].call), f"unix:{b.path}")
-        # as proxies do it that re-invite
-        for phone, party in zip(phones, "ab"):
-            phone.to = address(moved[party]["rtp"])
-        there = ctl(a, "call", "move", str(one.call), f"unix:{b.path}")
-        one.to = address(there["streams"][0]["rtp"])
-        load.all_heard(25)
-        assert "there is no call 7" in ctl(a, "call", "move", "7",
-                                           f"unix:{b.path}", code=1)
-        ctl(b, "drain", "1h")
-        third = a.one(3000)
-        assert "draining" in ctl(a, "call", "move", str(third.call),
-                                 f"unix:{b.path}", code=1)
-    finally:
-        load.stop()
-    assert a.listed() == [third.call]
-    assert b.listed() == [moved["call"], there["call"]]
-    for phone in [*phones, one]:
-        phone.assert_goes_on()
-    assert {r["reason"] for r in a.ended(2)} == {"moved"}
-    # the id of a session is a secret
-    mine = a.start(keep=False, a={"codec": "pcmu"}, b={"codec": "pcmu"})
-    state = a.control.ask("call.export", {"call": mine["call"]})["result"]
-    assert "session" not in json.loads(state["state"])
-    assert "result" in a.control.ask("call.take", state)
-
-
-def test_what_no_node_has_written_is_not_taken_as_a_call(store, node):
-    redis, host = store(), own_host()
-    a = node("a", redis.url("a"), host)
-    party = {"codec": "pcmu", "interface": "moves"}
-    end = a.control.ask("endpoint.open", party)["result"]["endpoint"]
-    own = a.start(a=party, b=party)["call"]
-    opened = a.start(a={"endpoint": end}, b=party)["call"]
-
-    def take(call, change):
-        got = a.control.ask("call.export", {"call": call})["result"]
-        state = json.loads(got["state"])
-        change(state)
-        return a.control.ask("call.take", {**got, "state": json.dumps(state)})
-
-    # it would end at once
-    assert "crashes" in take(own, lambda state: state["past"].update(
-        crashes=2))["error"]["message"]
-    # the endpoint of that id is another one's here
-    free = a.control.ask("endpoint.open", party)["result"]["endpoint"]
-    assert "cannot move" in take(opened, lambda state: state["start"].update(
-        a={"endpoint": free}))["error"]["message"]
-    # nor does it bring a dialog of NG
-    there = take(own, lambda state: state.update(note={}))["result"]["call"]
-    got = a.control.ask("call.export", {"call": there})["result"]
-    assert "note" not in json.loads(got["state"])
-    assert a.listed() == [own, opened, there]
-
-
 def assert_calls_go_on(a):
     """Calls begin, are heard, and end, while the store does what it does."""
     phones = [*a.two(7000, "pcmu"), *a.two(7100, "pcma")]
@@ -375,6 +311,48 @@ def test_the_rights_that_the_manual_lists_suffice(store, node):
     b.until(lambda s: s["calls"] == 1)
     b.control.ask("call.stop", {"call": call})
     b.until(lambda s: s["up"] and s["calls"] == 0)
+
+
+def test_after_an_upgrade_the_same_calls_are_in_the_store(store, node):
+    """Under the same keys, by one process at a time; and a standby takes them
+    right after it."""
+    redis, host = store(), own_host()
+    a = node("a", redis.url("a"), host, "--supervise")
+    b = node("b", redis.url("b"), host, "--standby-of", "a")
+    phones = a.many()
+    calls = a.listed()
+    load = Load(phones)
+    try:
+        load.all_heard(25)
+        a.until(lambda s: s["calls"] == len(calls))
+        run = redis.ask("GET", "codec-runner:a:run")
+        was = child_of(a)
+        assert ctl(a, "upgrade")["calls"] == len(calls)
+        a.control = Control(a.path)
+        a.until(lambda s: s["up"] and s["calls"] == len(calls))
+        assert child_of(a) != was
+        assert redis.ask("GET", "codec-runner:a:run") == run
+        assert len(redis.calls("a")) == len(calls)
+        # what is written now is written once
+        with redis.heard() as heard:
+            late = a.two(8000, "pcma")[0].call
+            a.until(lambda s: s["calls"] == len(calls) + 1)
+            a.control.ask("call.stop", {"call": late})
+            a.until(lambda s: s["calls"] == len(calls))
+        assert heard.count("HSET", f"codec-runner:a:{run}:calls") == 1
+        assert heard.count("HDEL", f"codec-runner:a:{run}:calls") == 1
+        ctl(a, "upgrade")
+        child = child_of(a)
+        a.die()  # the supervisor, which would start another one
+        os.kill(child, signal.SIGKILL)
+        until_free(phones)
+        taken = b.control.ask("takeover", {})["result"]
+        load.all_heard(50)
+    finally:
+        load.stop()
+    assert (taken["calls"], taken["dropped"]) == (len(calls), 0)
+    for phone in phones:
+        phone.assert_goes_on()
 
 
 class Mad(threading.Thread):
