@@ -19,8 +19,7 @@ pkg_check_modules(URCU REQUIRED IMPORTED_TARGET liburcu liburcu-cds)
 pkg_check_modules(USRSCTP REQUIRED IMPORTED_TARGET usrsctp)
 pkg_check_modules(LIBBSD REQUIRED IMPORTED_TARGET libbsd)
 pkg_check_modules(HIREDIS REQUIRED IMPORTED_TARGET hiredis)
-# rediss:// only; Debian 12 has none.
-pkg_check_modules(HIREDIS_SSL IMPORTED_TARGET hiredis_ssl)
+pkg_check_modules(OPENSSL REQUIRED IMPORTED_TARGET openssl)
 pkg_check_modules(CMOCKA IMPORTED_TARGET cmocka)
 # G.723.1 only; the codec is left out without it.
 pkg_check_modules(AVCODEC IMPORTED_TARGET libavcodec libavutil)

@@ -1,22 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A connection to a store, by hiredis. It never blocks in the library: what
- * waits is poll(), in short pieces.
+ * A connection to a store: hiredis writes commands and reads answers, OpenSSL
+ * has TLS. Nothing blocks in a library, but looking up a name: what waits is
+ * poll(), in short pieces.
  */
 #define _GNU_SOURCE
 #include "node/replica_store.h"
 
 #include <errno.h>
+#include <netdb.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
+#include <event2/buffer.h>
 #include <hiredis/hiredis.h>
-#ifdef HAVE_HIREDIS_SSL
-#include <hiredis/hiredis_ssl.h>
-#endif
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
 
 #include "base/clock.h"
 
@@ -25,8 +29,8 @@
 enum { ELEMENTS_MAX = 1 << 16 };
 /* So late it sees that it is to stop. */
 enum { POLL_MS = 20 };
-/* Where the system has the certificates of those that it trusts. */
-static const char SYSTEM_CAS[] = "/etc/ssl/certs";
+/* What is sent or received at a time: a record of TLS. */
+enum { PIECE = 16384 };
 
 /* --- the address --- */
 
@@ -144,13 +148,6 @@ int replica_url_parse(struct replica_url *out, const char *text,
 	    strncmp(text + scheme, "://", 3) != 0)
 		return cr_fail(e, -EINVAL,
 			       "must begin with redis:// or rediss://");
-#ifndef HAVE_HIREDIS_SSL
-	if (url.tls)
-		return cr_fail(e, -ENOTSUP,
-			       "rediss:// needs a libhiredis with TLS "
-			       "(Debian 13), which this program was not built "
-			       "with");
-#endif
 	text += scheme + 3;
 	n = strcspn(text, "/?");
 	at = memrchr(text, '@', n);
@@ -185,23 +182,15 @@ int replica_url_parse(struct replica_url *out, const char *text,
 /* --- the connection --- */
 
 struct replica_store {
-	redisContext *c;
+	int fd;
 	const atomic_bool *stop;
-	bool unsent; /* commands */
-	bool failed; /* to send one, for want of memory */
+	struct evbuffer *out; /* commands that were not sent */
+	bool failed;	      /* to put one there, for want of memory */
+	redisReader *reader;
 	redisReplyObjectFunctions fn;
 	const redisReplyObjectFunctions *all; /* the library's */
-#ifdef HAVE_HIREDIS_SSL
-	redisSSLContext *ssl;
-#endif
+	SSL *ssl;			      /* NULL: no TLS */
 };
-
-static int fail_store(const struct replica_store *s, struct cr_err *e)
-{
-	return cr_fail(e, -EIO, "%s",
-		       s->c && *s->c->errstr ? s->c->errstr
-					     : "the connection was lost");
-}
 
 /* 0; or -EINTR with @e. */
 static int check_stop(const struct replica_store *s, struct cr_err *e)
@@ -215,7 +204,7 @@ static int check_stop(const struct replica_store *s, struct cr_err *e)
 static int wait_piece(const struct replica_store *s, short events, cr_ns end,
 		      struct cr_err *e)
 {
-	struct pollfd p = { .fd = s->c->fd, .events = events };
+	struct pollfd p = { .fd = s->fd, .events = events };
 	int err = check_stop(s, e);
 
 	if (err)
@@ -226,43 +215,91 @@ static int wait_piece(const struct replica_store *s, short events, cr_ns end,
 	return 0;
 }
 
-static int wait_connected(const struct replica_store *s, cr_ns end,
-			  struct cr_err *e)
+/* Connect to @ai. 0; or -errno with @e. */
+static int connect_to(struct replica_store *s, const struct addrinfo *ai,
+		      cr_ns end, struct cr_err *e)
 {
-	struct pollfd p = { .fd = s->c->fd, .events = POLLOUT };
+	struct pollfd p = { .events = POLLOUT };
 	socklen_t len = sizeof(int);
 	int err = 0, what = 0;
 
+	s->fd = socket(ai->ai_family,
+		       SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (s->fd < 0 || (connect(s->fd, ai->ai_addr, ai->ai_addrlen) &&
+			  errno != EINPROGRESS))
+		return cr_fail(e, -errno, "%s", strerror(errno));
+	p.fd = s->fd;
 	while (!err && poll(&p, 1, 0) != 1)
 		err = wait_piece(s, POLLOUT, end, e);
-	if (err)
-		return err;
-	if (getsockopt(s->c->fd, SOL_SOCKET, SO_ERROR, &what, &len) || what)
-		return cr_fail(e, what ? -what : -EIO, "%s",
-			       strerror(what ? what : EIO));
+	if (err || getsockopt(s->fd, SOL_SOCKET, SO_ERROR, &what, &len) || what)
+		return err ? err : cr_fail(e, -EIO, "%s", strerror(what));
 	return 0;
 }
 
+/* Connect to the first address of @at that takes it. */
+static int connect_host(struct replica_store *s, const struct replica_url *at,
+			cr_ns end, struct cr_err *e)
+{
+	const struct addrinfo hints = { .ai_family = AF_UNSPEC,
+					.ai_socktype = SOCK_STREAM };
+	struct addrinfo *list = NULL;
+	char port[16];
+	int err;
+
+	(void)snprintf(port, sizeof(port), "%u", at->port);
+	err = getaddrinfo(at->host, port, &hints, &list);
+	if (err)
+		return cr_fail(e, -EHOSTUNREACH, "%s", gai_strerror(err));
+	err = -EHOSTUNREACH;
+	for (const struct addrinfo *ai = list; ai && err && err != -EINTR;
+	     ai = ai->ai_next) {
+		if (s->fd >= 0)
+			(void)close(s->fd);
+		err = connect_to(s, ai, end, e);
+	}
+	freeaddrinfo(list);
+	return err;
+}
+
+static int fail_tls(const struct replica_store *s, struct cr_err *e)
+{
+	const long cert = s->ssl ? SSL_get_verify_result(s->ssl) : X509_V_OK;
+	const char *why =
+		cert == X509_V_OK
+			? ERR_reason_error_string(ERR_peek_last_error())
+			: X509_verify_cert_error_string(cert);
+
+	return cr_fail(e, -EIO, "TLS: %s",
+		       why ? why : "the connection was lost");
+}
+
+/* The store is to show a certificate of its host's name, or address. */
 static int begin_tls(struct replica_store *s, const struct replica_url *at,
 		     struct cr_err *e)
 {
-#ifdef HAVE_HIREDIS_SSL
-	redisSSLContextError why = REDIS_SSL_CTX_NONE;
+	SSL_CTX *ctx = SSL_CTX_new(TLS_client_method());
 
-	if (!at->tls)
-		return 0;
-	(void)redisInitOpenSSL();
-	s->ssl = redisCreateSSLContext(*at->ca ? at->ca : NULL,
-				       *at->ca ? NULL : SYSTEM_CAS, NULL, NULL,
-				       at->host, &why);
-	if (!s->ssl)
-		return cr_fail(e, -EIO, "TLS: %s",
-			       redisSSLContextGetError(why));
-	if (redisInitiateSSLWithContext(s->c, s->ssl) != REDIS_OK)
-		return fail_store(s, e);
-#else
-	(void)s, (void)at, (void)e, (void)SYSTEM_CAS;
-#endif
+	if (!ctx)
+		return fail_tls(s, e);
+	if (!(*at->ca ? SSL_CTX_load_verify_file(ctx, at->ca)
+		      : SSL_CTX_set_default_verify_paths(ctx))) {
+		SSL_CTX_free(ctx);
+		return cr_fail(e, -EIO, "TLS: cannot read certificates of %s",
+			       *at->ca ? at->ca : "the system");
+	}
+	SSL_CTX_set_verify(ctx, SSL_VERIFY_PEER, NULL);
+	(void)SSL_CTX_set_mode(ctx,
+			       SSL_MODE_ENABLE_PARTIAL_WRITE |
+				       SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+	s->ssl = SSL_new(ctx);
+	SSL_CTX_free(ctx);
+	if (!s->ssl || !SSL_set_fd(s->ssl, s->fd))
+		return fail_tls(s, e);
+	if (!X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(s->ssl), at->host) &&
+	    (!SSL_set1_host(s->ssl, at->host) ||
+	     !SSL_set_tlsext_host_name(s->ssl, at->host)))
+		return fail_tls(s, e);
+	SSL_set_connect_state(s->ssl);
 	return 0;
 }
 
@@ -307,22 +344,25 @@ int replica_store_open(struct replica_store **out, const struct replica_url *at,
 		       cr_ns end, const atomic_bool *stop, struct cr_err *e)
 {
 	struct replica_store *s = calloc(1, sizeof(*s));
-	int err;
+	int err = 0;
 
 	if (!s)
 		return cr_fail(e, -ENOMEM, "out of memory");
+	s->fd = -1;
 	s->stop = stop;
-	s->c = redisConnectNonBlock(at->host, (int)at->port);
-	err = !s->c || s->c->err ? fail_store(s, e) : 0;
-	if (!err) {
-		s->all = s->c->reader->fn;
+	s->out = evbuffer_new();
+	s->reader = redisReaderCreate();
+	if (!s->out || !s->reader) {
+		err = cr_fail(e, -ENOMEM, "out of memory");
+	} else {
+		s->all = s->reader->fn;
 		s->fn = *s->all;
 		s->fn.createArray = bounded_array;
-		s->c->reader->fn = &s->fn;
-		s->c->reader->privdata = s;
-		err = wait_connected(s, end, e);
+		s->reader->fn = &s->fn;
+		s->reader->privdata = s;
+		err = connect_host(s, at, end, e);
 	}
-	if (!err)
+	if (!err && at->tls)
 		err = begin_tls(s, at, e);
 	if (!err)
 		err = log_in(s, at, end, e);
@@ -338,12 +378,14 @@ void replica_store_close(struct replica_store *s)
 {
 	if (!s)
 		return;
-	if (s->c)
-		redisFree(s->c);
-#ifdef HAVE_HIREDIS_SSL
-	if (s->ssl)
-		redisFreeSSLContext(s->ssl);
-#endif
+	SSL_free(s->ssl);
+	ERR_clear_error();
+	if (s->fd >= 0)
+		(void)close(s->fd);
+	if (s->reader)
+		redisReaderFree(s->reader);
+	if (s->out)
+		evbuffer_free(s->out);
 	free(s);
 }
 
@@ -380,10 +422,13 @@ void replica_command_drop(struct replica_command *c)
 
 void replica_store_send(struct replica_store *s, struct replica_command *c)
 {
-	s->failed |= c->n > c->room ||
-		     redisAppendCommandArgv(s->c, (int)c->n, c->word,
-					    c->bytes) != REDIS_OK;
-	s->unsent = true;
+	char *text = NULL;
+	long long n = -1;
+
+	if (c->n <= c->room)
+		n = redisFormatCommandArgv(&text, (int)c->n, c->word, c->bytes);
+	s->failed |= n < 0 || evbuffer_add(s->out, text, (size_t)n);
+	redisFreeCommand(text);
 	replica_command_drop(c);
 }
 
@@ -396,22 +441,73 @@ void replica_store_say(struct replica_store *s, const char *const *word)
 	replica_store_send(s, &c);
 }
 
-/* Send and receive what can be. 0, with @waits: for what it has to wait. */
+/* What came of a call of OpenSSL: as transfer(). */
+static int tls_result(const struct replica_store *s, int n, short *waits,
+		      struct cr_err *e)
+{
+	if (n > 0)
+		return n;
+	switch (SSL_get_error(s->ssl, n)) {
+	case SSL_ERROR_WANT_READ:
+		*waits |= POLLIN;
+		return 0;
+	case SSL_ERROR_WANT_WRITE:
+		*waits |= POLLOUT;
+		return 0;
+	default:
+		return fail_tls(s, e);
+	}
+}
+
+/* Send (@sends) or receive up to @n bytes. Returns how many; 0, with @waits:
+ * for what it has to wait; or -errno with @e. */
+static int transfer(const struct replica_store *s, bool sends, void *at,
+		    size_t n, short *waits, struct cr_err *e)
+{
+	ssize_t some;
+
+	ERR_clear_error();
+	if (s->ssl)
+		return tls_result(s,
+				  sends ? SSL_write(s->ssl, at, (int)n)
+					: SSL_read(s->ssl, at, (int)n),
+				  waits, e);
+	some = sends ? send(s->fd, at, n, MSG_NOSIGNAL) : recv(s->fd, at, n, 0);
+	if (some > 0)
+		return (int)some;
+	if (some < 0 && (errno == EAGAIN || errno == EINTR)) {
+		*waits |= sends ? POLLOUT : POLLIN;
+		return 0;
+	}
+	return cr_fail(e, -EIO, "%s",
+		       some ? strerror(errno)
+			    : "the store has closed the connection");
+}
+
+/* Send and receive what can be, @had bytes more. 0, with @waits: for what it
+ * has to wait if nothing came; or -errno with @e. */
 static int exchange(struct replica_store *s, size_t *had, short *waits,
 		    struct cr_err *e)
 {
-	size_t before = s->c->reader->len;
-	int all = 1;
+	char piece[PIECE];
+	int n = 1;
 
-	if (redisBufferWrite(s->c, &all) != REDIS_OK ||
-	    redisBufferRead(s->c) != REDIS_OK)
-		return fail_store(s, e);
-	s->unsent = !all;
-	*had += s->c->reader->len - before;
-	*waits = s->c->reader->len > before ? 0
-		 : all			    ? POLLIN
-					    : POLLIN | POLLOUT;
-	return 0;
+	while (n > 0 && evbuffer_get_length(s->out)) {
+		n = (int)evbuffer_copyout(s->out, piece, sizeof(piece));
+		n = transfer(s, true, piece, (size_t)n, waits, e);
+		if (n > 0)
+			(void)evbuffer_drain(s->out, (size_t)n);
+	}
+	if (n < 0)
+		return n;
+	n = transfer(s, false, piece, sizeof(piece), waits, e);
+	if (n <= 0)
+		return n;
+	*had += (size_t)n;
+	*waits = 0;
+	return redisReaderFeed(s->reader, piece, (size_t)n) == REDIS_OK
+		       ? 0
+		       : cr_fail(e, -EPROTO, "%s", s->reader->errstr);
 }
 
 /* Is @r what was asked for? */
@@ -439,9 +535,9 @@ int replica_store_reply(struct replica_store *s, int type, cr_ns end,
 		short waits = 0;
 
 		/* what comes before it was asked for is no answer */
-		if (!s->unsent &&
-		    redisReaderGetReply(s->c->reader, &r) != REDIS_OK)
-			return cr_fail(e, -EPROTO, "%s", s->c->reader->errstr);
+		if (!evbuffer_get_length(s->out) &&
+		    redisReaderGetReply(s->reader, &r) != REDIS_OK)
+			return cr_fail(e, -EPROTO, "%s", s->reader->errstr);
 		if (r)
 			break;
 		err = exchange(s, &had, &waits, e);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A connection to a store of keys and values: Redis or Valkey, by hiredis.
+ * A connection to a store of keys and values: Redis or Valkey, maybe by TLS.
  * Commands are gathered, sent together, and answered in order.
  *
  * Whatever the store does or says, a call here returns: at its @end, when
@@ -32,12 +32,13 @@ struct replica_url {
 	char user[REPLICA_TEXT_MAX];	 /**< "": none, or the default one */
 	char password[REPLICA_TEXT_MAX]; /**< "": none                     */
 	char name[REPLICA_TEXT_MAX];	 /**< of the node there; "": its own */
-	char ca[REPLICA_TEXT_MAX];	 /**< file of the CA's certificates */
+	char ca[REPLICA_TEXT_MAX];	 /**< file of certificates; "": the
+					  * system's */
 };
 
 /** Read "redis[s]://[[USER]:PASSWORD@]HOST[:PORT][/DB][?name=NODE&ca=FILE]";
  * %XX is a character anywhere. 0; -EINVAL with @e, which never has the
- * password; -ENOTSUP with @e: this program was built without TLS. */
+ * password. */
 int replica_url_parse(struct replica_url *out, const char *text,
 		      struct cr_err *e);
 

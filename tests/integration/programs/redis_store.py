@@ -3,12 +3,35 @@
 import contextlib
 import shutil
 import socket
+import ssl
 import subprocess
 import time
 
 from conftest import PATIENCE, free_port
 
 SERVER = shutil.which("redis-server") or shutil.which("valkey-server")
+
+
+class Ca:
+    """An authority whose certificates are for the names that a test asks for."""
+
+    def __init__(self, folder, name):
+        self.folder, self.name = folder, name
+        self.path, self.key = self._make(name, "-subj", f"/CN={name}")
+
+    def certificate(self, names):
+        """The files of one, and of its key."""
+        return self._make(f"{self.name}-server", "-subj", "/CN=store", "-addext",
+                          f"subjectAltName={names}", "-CA", self.path, "-CAkey",
+                          self.key)
+
+    def _make(self, name, *words):
+        paths = self.folder / f"{name}.pem", self.folder / f"{name}.key"
+        subprocess.run(
+            ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
+             "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-out", paths[0],
+             "-keyout", paths[1], *words], check=True, capture_output=True)
+        return paths
 
 
 class Heard:
@@ -21,40 +44,58 @@ class Heard:
 
 
 class RedisStore:
-    """The server; @words: more of its options. It forgets all when it ends."""
+    """The server; @words: more of its options; by TLS with a certificate of
+    @ca, a Ca. It forgets all when it ends."""
 
-    def __init__(self, folder, *words, launcher=(), host="127.0.0.1"):
+    def __init__(self, folder, *words, launcher=(), host="127.0.0.1", ca=None):
         self.folder, self.words, self.launcher = folder, words, launcher
+        self.ca = ca
         self.host, self.port = host, free_port()
         self.process = None
         self.start()
 
     def start(self):
         self.process = subprocess.Popen(
-            [*self.launcher, SERVER, "--port", str(self.port), "--bind",
-             self.host, "--dir", str(self.folder), "--save", "",
+            [*self.launcher, SERVER, *self._listens(), "--bind", self.host,
+             "--dir", str(self.folder), "--save", "",
              "--appendonly", "no", *self.words],
             stdout=subprocess.DEVNULL)
         if not self.launcher:
             self._wait_until_there()
 
+    def _listens(self):
+        if not self.ca:
+            return ["--port", str(self.port)]
+        certificate, key = self.ca.certificate(f"IP:{self.host}")
+        return ["--port", "0", "--tls-port", str(self.port), "--tls-cert-file",
+                str(certificate), "--tls-key-file", str(key), "--tls-auth-clients",
+                "no"]
+
+    def connect(self):
+        s = socket.create_connection((self.host, self.port))
+        s.settimeout(PATIENCE)
+        if not self.ca:
+            return s
+        context = ssl.create_default_context(cafile=self.ca.path)
+        return context.wrap_socket(s, server_hostname=self.host)
+
     def _wait_until_there(self):
         end = time.monotonic() + PATIENCE
         while True:
             try:
-                socket.create_connection((self.host, self.port)).close()
+                self.connect().close()
                 return
             except OSError:
                 assert time.monotonic() < end
                 time.sleep(0.01)
 
     def url(self, name, login=""):
-        return f"redis://{login}{self.host}:{self.port}/0?name={name}"
+        at = f"{login}{self.host}:{self.port}/0?name={name}"
+        return f"rediss://{at}&ca={self.ca.path}" if self.ca else f"redis://{at}"
 
     def ask(self, *words):
         """A command's answer: a text, a number, a list, or None."""
-        with socket.create_connection((self.host, self.port)) as s:
-            s.settimeout(PATIENCE)
+        with self.connect() as s:
             text = f"*{len(words)}\r\n" + "".join(
                 f"${len(w.encode())}\r\n{w}\r\n" for w in words)
             s.sendall(text.encode())
@@ -73,8 +114,7 @@ class RedisStore:
     @contextlib.contextmanager
     def heard(self):
         """All that it is asked meanwhile: a Heard."""
-        with socket.create_connection((self.host, self.port)) as s:
-            s.settimeout(PATIENCE)
+        with self.connect() as s:
             s.sendall(b"MONITOR\r\n")
             lines = s.makefile()
             assert lines.readline() == "+OK\r\n"

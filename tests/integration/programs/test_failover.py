@@ -19,7 +19,7 @@ from conftest import PATIENCE, ROOT, free_port, own_host
 from control import Control
 from machines import NET, Machine, why_not
 from ng_call import Call
-from redis_store import SERVER, RedisStore
+from redis_store import SERVER, Ca, RedisStore
 from telephony import System
 from test_crash import Load, Phone, address, assert_talk
 
@@ -382,7 +382,7 @@ class Mad(threading.Thread):
 
 @pytest.mark.parametrize("answer, closes, why", [
     (b"", False, "no answer in time"),
-    (b"", True, "Server closed"),
+    (b"", True, "closed the connection"),
     (b"HTTP/1.1 400 Bad Request\r\n\r\n", False, "Protocol error"),
     (b"+OK\r\n:7\r\n", False, "nonsense"),
     (b"*2\r\n$1\r\n1\r\n$1\r\n2\r\n" * 3, False, "nonsense"),
@@ -434,14 +434,120 @@ def test_a_node_is_no_standby_of_itself(daemon):
         daemon("--replicate", "redis://127.0.0.1?name=a", "--standby-of", "a")
 
 
-def test_a_full_store_delays_nothing(store, node):
-    redis = store("--maxmemory", "1", "--maxmemory-policy", "noeviction")
+def test_a_store_that_is_full_delays_nothing(store, node):
+    redis = store("--maxmemory-policy", "noeviction")
     a = node("a", redis.url("a"), own_host())
+    a.start(a={"codec": "pcmu"}, b={"codec": "pcma"})
+    a.until(lambda s: s["calls"] == 1)
+    redis.ask("CONFIG", "SET", "maxmemory", "1")
     assert_calls_go_on(a)
-    a.until(lambda s: s["failures"])
+    a.until(lambda s: not s["up"])
     assert "OOM" in a.replica()["why"] or "EXECABORT" in a.replica()["why"]
+    a.start(a={"codec": "pcmu"}, b={"codec": "pcma"})
     redis.ask("CONFIG", "SET", "maxmemory", "0")
-    a.until(lambda s: s["up"])
+    a.until(lambda s: s["up"] and s["calls"] == 2)
+    assert len(redis.calls("a")) == 2
+
+
+def test_a_store_that_hangs_delays_nothing(store, node):
+    redis, host = store(), own_host()
+    a = node("a", redis.url("a"), host, "--standby-of", "b")
+    first = a.start(a={"codec": "pcmu"}, b={"codec": "pcma"})["call"]
+    a.until(lambda s: s["calls"] == 1)
+    redis.process.send_signal(signal.SIGSTOP)
+    assert_calls_go_on(a)
+    a.until(lambda s: not s["up"])
+    assert "no answer in time" in a.replica()["why"]
+    assert "no answer in time" in a.control.ask("takeover", {})["error"][
+        "message"]
+    a.control.ask("call.stop", {"call": first})
+    second = a.start(a={"codec": "pcmu"}, b={"codec": "pcma"})["call"]
+    redis.process.send_signal(signal.SIGCONT)
+    a.until(lambda s: s["up"] and s["calls"] == 1)
+    text, = redis.calls("a")
+    assert json.loads(text)["past"]["call"] == second
+
+
+class Between(threading.Thread):
+    """Passes on to a store what it is asked, and its answers by @answer, a
+    function of a socket and some bytes."""
+
+    def __init__(self, redis, answer):
+        super().__init__(daemon=True)
+        self.redis, self.answer = redis, answer
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        self.start()
+
+    def run(self):
+        while True:
+            s, _ = self.listener.accept()
+            to = self.redis.connect()
+            for pump in ((s, to, socket.socket.sendall), (to, s, self.answer)):
+                threading.Thread(target=self._pump, args=pump,
+                                 daemon=True).start()
+
+    @staticmethod
+    def _pump(source, sink, send):
+        with contextlib.suppress(OSError):
+            while some := source.recv(65536):
+                send(sink, some)
+            sink.shutdown(socket.SHUT_WR)
+
+
+def by_drops(s, some):
+    for i in range(len(some)):
+        time.sleep(0.02)
+        s.sendall(some[i:i + 1])
+
+
+def with_numbers(s, some):
+    s.sendall(some.replace(b"+QUEUED", b":1"))
+
+
+@pytest.mark.parametrize("answer, why", [(by_drops, "no answer in time"),
+                                         (with_numbers, "nonsense")])
+def test_a_store_that_answers_badly_is_given_up(store, node, answer, why):
+    """It is no copy whose calls are many seconds old."""
+    between = Between(store(), answer)
+    a = node("a", f"redis://127.0.0.1:{between.port}", own_host())
+    a.until(lambda s: s["failures"] >= 2)
+    assert why in a.replica()["why"]
+    assert not a.replica()["up"]
+    assert_calls_go_on(a)
+
+
+def test_a_store_by_tls_shows_who_it_is(store, node, tmp_path):
+    ca, other = Ca(tmp_path, "ca"), Ca(tmp_path, "other")
+    redis, host = store("--requirepass", "secret", ca=ca), own_host()
+    url = redis.url("a", ":secret@")
+    wrong = {
+        "certificate": url.replace(str(ca.path), str(other.path)),
+        "mismatch": url.replace("@127.0.0.1", "@localhost"),
+        "cannot read": url + ".none",
+        "WRONGPASS": redis.url("a", ":wrong@"),
+    }
+    for i, (why, at) in enumerate(wrong.items()):
+        n = node(f"wrong{i}", at, host)
+        n.until(lambda s: s["failures"])
+        assert why in n.replica()["why"]
+        n.d.logged("replica-down", why)
+        assert not n.replica()["up"]
+    a = node("a", url, host)
+    b = node("b", redis.url("b", ":secret@"), host, "--standby-of", "a")
+    phones = a.many()
+    load = Load(phones)
+    try:
+        load.all_heard(25)
+        a.until(lambda s: s["calls"] == len(a.listed()))
+        calls = a.listed()
+        a.die()
+        until_free(phones)
+        taken = b.control.ask("takeover", {})["result"]
+        load.all_heard(25)
+    finally:
+        load.stop()
+    assert (taken["calls"], taken["dropped"]) == (len(calls), 0)
 
 
 def test_a_node_whose_calls_were_taken_writes_no_more_of_them(store, node):
