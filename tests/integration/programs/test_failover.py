@@ -5,7 +5,6 @@ away, slow, closed or mad: calls do not notice."""
 import contextlib
 import json
 import os
-import pathlib
 import re
 import signal
 import socket
@@ -22,6 +21,8 @@ from ng_call import Call
 from redis_store import SERVER, Ca, RedisStore
 from telephony import System
 from test_crash import Load, Phone, address, assert_talk
+from test_supervise import children, until
+from test_upgrade import wait_until_it_waits
 
 if not SERVER:
     pytest.skip("neither redis-server nor valkey-server is here",
@@ -143,8 +144,8 @@ def until_free(phones):
 
 def child_of(n):
     """The daemon of a supervisor."""
-    own = n.d.process.pid
-    return int(pathlib.Path(f"/proc/{own}/task/{own}/children").read_text())
+    (child,) = children(n.d.process.pid)
+    return child
 
 
 @pytest.fixture
@@ -353,6 +354,27 @@ def test_after_an_upgrade_the_same_calls_are_in_the_store(store, node):
     assert (taken["calls"], taken["dropped"]) == (len(calls), 0)
     for phone in phones:
         phone.assert_goes_on()
+
+
+def test_the_copy_goes_on_when_an_upgrade_has_failed(store, node):
+    redis = store()
+    a = node("a", redis.url("a"), own_host(), "--supervise")
+    a.start(a={"codec": "pcmu"}, b={"codec": "pcma"})
+    a.until(lambda s: s["calls"] == 1)
+    supervisor, old = a.d.process.pid, child_of(a)
+    a.control.send("upgrade", {})
+    until(lambda: set(children(supervisor)) - {old})
+    (new,) = set(children(supervisor)) - {old}
+    os.kill(old, signal.SIGSTOP)
+    wait_until_it_waits(new)
+    os.kill(new, signal.SIGSTOP)  # it is ready, and does not answer
+    os.kill(old, signal.SIGCONT)
+    assert "does not answer" in a.control.answer()["error"]["message"]
+    assert child_of(a) == old
+    a.start(a={"codec": "pcmu"}, b={"codec": "pcma"})
+    a.until(lambda s: s["up"] and s["calls"] == 2)
+    assert len(redis.calls("a")) == 2
+    assert a.replica()["failures"] == 0
 
 
 class Mad(threading.Thread):
