@@ -236,9 +236,10 @@ static int connect_to(struct replica_store *s, const struct addrinfo *ai,
 	return 0;
 }
 
-/* Connect to the first address of @at that takes it. */
+/* Connect to the first address of @at that takes it, within @limit from when
+ * they are known: *@end. */
 static int connect_host(struct replica_store *s, const struct replica_url *at,
-			cr_ns end, struct cr_err *e)
+			cr_ns limit, cr_ns *end, struct cr_err *e)
 {
 	const struct addrinfo hints = { .ai_family = AF_UNSPEC,
 					.ai_socktype = SOCK_STREAM };
@@ -250,12 +251,13 @@ static int connect_host(struct replica_store *s, const struct replica_url *at,
 	err = getaddrinfo(at->host, port, &hints, &list);
 	if (err)
 		return cr_fail(e, -EHOSTUNREACH, "%s", gai_strerror(err));
+	*end = clock_now() + limit;
 	err = -EHOSTUNREACH;
 	for (const struct addrinfo *ai = list; ai && err && err != -EINTR;
 	     ai = ai->ai_next) {
 		if (s->fd >= 0)
 			(void)close(s->fd);
-		err = connect_to(s, ai, end, e);
+		err = connect_to(s, ai, *end, e);
 	}
 	freeaddrinfo(list);
 	return err;
@@ -341,9 +343,10 @@ static void *bounded_array(const redisReadTask *task, elements_count n)
 }
 
 int replica_store_open(struct replica_store **out, const struct replica_url *at,
-		       cr_ns end, const atomic_bool *stop, struct cr_err *e)
+		       cr_ns limit, const atomic_bool *stop, struct cr_err *e)
 {
 	struct replica_store *s = calloc(1, sizeof(*s));
+	cr_ns end = 0;
 	int err = 0;
 
 	if (!s)
@@ -360,7 +363,7 @@ int replica_store_open(struct replica_store **out, const struct replica_url *at,
 		s->fn.createArray = bounded_array;
 		s->reader->fn = &s->fn;
 		s->reader->privdata = s;
-		err = connect_host(s, at, end, e);
+		err = connect_host(s, at, limit, &end, e);
 	}
 	if (!err && at->tls)
 		err = begin_tls(s, at, e);

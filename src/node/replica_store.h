@@ -3,7 +3,7 @@
  * A connection to a store of keys and values: Redis or Valkey, maybe by TLS.
  * Commands are gathered, sent together, and answered in order.
  *
- * Whatever the store does or says, a call here returns: at its @end, when
+ * Whatever the store does or says, a call here returns: at its end, when
  * *@stop is set, or when an answer is longer than any that was asked for. It is
  * closed then; a name that has to be looked up is waited for.
  *
@@ -42,9 +42,10 @@ struct replica_url {
 int replica_url_parse(struct replica_url *out, const char *text,
 		      struct cr_err *e);
 
-/** Connect and log in, until @end. 0; or -errno with @e. */
+/** Look up, connect and log in, the last two within @limit. 0; or -errno with
+ * @e. */
 int replica_store_open(struct replica_store **out, const struct replica_url *at,
-		       cr_ns end, const atomic_bool *stop, struct cr_err *e);
+		       cr_ns limit, const atomic_bool *stop, struct cr_err *e);
 /** NULL is fine. */
 void replica_store_close(struct replica_store *s);
 

@@ -248,10 +248,10 @@ static int connect_store(struct replicate *r, struct cr_err *e)
 	int err;
 
 	set_run(r, state_memory_run(r->cfg.state));
-	r->answer_by = clock_now() + STORE_LIMIT;
-	err = replica_store_open(&r->store, &r->url, r->answer_by, &r->stop, e);
+	err = replica_store_open(&r->store, &r->url, STORE_LIMIT, &r->stop, e);
 	if (err)
 		return err;
+	r->answer_by = clock_now() + STORE_LIMIT;
 	replica_say(r->store, "TIME");
 	replica_say(r->store, "SET", key_of(run, r->url.name, NULL, "run"),
 		    r->run, "EX", KEPT);

@@ -21,7 +21,7 @@ from ng_call import Call
 from redis_store import SERVER, Ca, RedisStore
 from telephony import System
 from test_crash import Load, Phone, address, assert_talk
-from test_supervise import children, until
+from test_supervise import child, children, until
 from test_upgrade import wait_until_it_waits
 
 if not SERVER:
@@ -144,8 +144,7 @@ def until_free(phones):
 
 def child_of(n):
     """The daemon of a supervisor."""
-    (child,) = children(n.d.process.pid)
-    return child
+    return child(n.d.process.pid)
 
 
 @pytest.fixture
@@ -343,9 +342,9 @@ def test_after_an_upgrade_the_same_calls_are_in_the_store(store, node):
         assert heard.count("HSET", f"codec-runner:a:{run}:calls") == 1
         assert heard.count("HDEL", f"codec-runner:a:{run}:calls") == 1
         ctl(a, "upgrade")
-        child = child_of(a)
+        daemon = child_of(a)
         a.die()  # the supervisor, which would start another one
-        os.kill(child, signal.SIGKILL)
+        os.kill(daemon, signal.SIGKILL)
         until_free(phones)
         taken = b.control.ask("takeover", {})["result"]
         load.all_heard(50)
