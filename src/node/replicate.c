@@ -4,7 +4,7 @@
  *
  *   connect: TIME, SET run, HKEYS    its clock; what it has of us
  *   round:   WATCH run taken-by, TIME, EXISTS alive (other), GET taken-by
- *            MULTI, EXPIRE, HSET, HDEL, SET run, SET alive, EXEC
+ *            MULTI, EXISTS calls, HSET, HDEL, EXPIRE, SET run alive, EXEC
  *   take:    GET run, EXISTS alive, SET taken-by NX, GET taken-by, HKEYS, HMGET
  *
  * A round is made when something has changed, each BEAT, and before a take.
@@ -380,17 +380,18 @@ static int say_batch(struct replicate *r, const struct replica_batch *b,
 	struct replica_store *s = r->store;
 	const char *node = r->url.name;
 	char calls[KEY_TEXT], records[KEY_TEXT], run[KEY_TEXT], alive[KEY_TEXT];
-	int n = 4;
+	int n = 5;
 
-	replica_say(s, "EXPIRE", key_of(calls, node, r->run, "calls"), KEPT);
+	replica_say(s, "EXISTS", key_of(calls, node, r->run, "calls"));
+	n += say_changes(r, b, "calls");
+	n += say_changes(r, b, "records");
+	replica_say(s, "EXPIRE", calls, KEPT);
 	replica_say(s, "EXPIRE", key_of(records, node, r->run, "records"),
 		    KEPT);
 	replica_say(s, "SET", key_of(run, node, NULL, "run"), r->run, "EX",
 		    KEPT);
 	replica_say(s, "SET", key_of(alive, node, NULL, "alive"), r->run, "PX",
 		    ALIVE);
-	n += say_changes(r, b, "calls");
-	n += say_changes(r, b, "records");
 	if (!forget)
 		return n;
 	replica_say(s, "DEL", key_of(calls, forget->node, forget->run, "calls"),
