@@ -51,7 +51,7 @@ struct replicate {
 	struct replica_url url;
 	char other[REPLICA_TEXT_MAX];
 	pthread_t thread;
-	atomic_bool stop; /* release, pairs with wait_piece() of the store */
+	atomic_bool stop; /* release, pairs with check_stop() of the store */
 
 	/* the thread's */
 	char run[RUN_TEXT];
@@ -649,7 +649,8 @@ static int take_replica(struct replicate *r, struct replica *p,
 	return err;
 }
 
-/* After a round, which may have failed as @err and @e say. */
+/* After a round, which may have failed as @err and @e say. What a pause breaks
+ * is done after it: what is marked as ours can be taken again. */
 static void take_once(struct replicate *r, int err, struct cr_err *e)
 {
 	struct replica *p = calloc(1, sizeof(*p));
@@ -666,14 +667,17 @@ static void take_once(struct replicate *r, int err, struct cr_err *e)
 		free_replica(p);
 		p = NULL;
 	}
+	/* acquire, pairs with replicate_pause() and replicate_close() */
+	if (atomic_load_explicit(&r->stop, memory_order_acquire)) {
+		free_replica(p);
+		return;
+	}
 	(void)pthread_mutex_lock(&r->lock);
 	r->wants_take = false;
 	r->got = p;
 	r->why = *e;
 	(void)pthread_mutex_unlock(&r->lock);
-	/* acquire, pairs with replicate_close(): nobody waits any more */
-	if (!atomic_load_explicit(&r->stop, memory_order_acquire))
-		event_active(r->answer, EV_READ, 0);
+	event_active(r->answer, EV_READ, 0);
 }
 
 /* --- the thread --- */

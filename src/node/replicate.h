@@ -113,8 +113,8 @@ int replicate_open(struct replicate **r, const struct replicate_config *cfg,
 /** End: what has ended is still deleted, if that is quick. NULL is fine. */
 void replicate_close(struct replicate *r);
 /** Another process is to go on with the memory: write nothing, whatever was
- * begun, until replicate_resume(). Calls of another node that were to be taken
- * are not. NULL is fine. Control thread. */
+ * begun, until replicate_resume(); then calls of another node are taken that
+ * were to be. NULL is fine. Control thread. */
 void replicate_pause(struct replicate *r);
 void replicate_resume(struct replicate *r);
 /** Control thread. */
