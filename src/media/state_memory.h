@@ -228,10 +228,7 @@ struct state_version {
 /** Of a call that another node has taken, the version of none. */
 struct state_version state_version(const struct state_slot *slot);
 
-/** Another node has taken all calls that have a text now. Any thread; a call
- * that begins meanwhile may count as one of them. */
-void state_memory_taken(struct state_memory *m);
-/** Has it taken this one, which runs here all the same? */
+/** Has another node taken the call, which runs here all the same? */
 bool state_slot_taken(const struct state_slot *slot);
 
 /** The records of a slot as a text, with the NUL: its length is always the
@@ -261,6 +258,10 @@ int state_memory_fd(const struct state_memory *m);
  * or a new one from now on. One thread. */
 uint64_t state_memory_run(const struct state_memory *m);
 uint64_t state_memory_new_run(struct state_memory *m);
+
+/** Another node has taken all calls that have a text now. Any thread; a call
+ * that begins meanwhile may count as one of them. */
+void state_memory_taken(struct state_memory *m);
 
 /** A free slot, empty, with one holder; NULL: no memory, or STATE_SLOTS are in
  * use. */

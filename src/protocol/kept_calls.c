@@ -383,8 +383,10 @@ static bool read_all(struct restoring *r)
 			r->text = more;
 			r->room = room;
 		}
-		r->text[r->n++] =
-			(struct kept_text){ json_loads(text, 0, NULL), slot };
+		r->text[r->n++] = (struct kept_text){
+			.o = json_loads(text, 0, NULL),
+			.slot = slot,
+		};
 	}
 	return true;
 }
@@ -650,7 +652,7 @@ int restore_slot(struct service *sv, unsigned i, struct cr_err *e)
 {
 	struct restoring r = { .sv = sv, .node = sv->node };
 	char text[STATE_TEXT_MAX + 1];
-	struct kept_text t;
+	struct kept_text t = { .o = NULL };
 	unsigned at = i;
 	int err;
 

@@ -117,7 +117,7 @@ class RedisStore:
         with self.connect() as s:
             s.sendall(b"MONITOR\r\n")
             lines = s.makefile()
-            assert lines.readline() == "+OK\r\n"
+            assert lines.readline() == "+OK\n"
             heard = Heard()
             yield heard
             self.ask("ECHO", "the end of it")
