@@ -101,7 +101,7 @@ class Runner:
         rx, worker = cpus()
         self.folder = pathlib.Path(tempfile.mkdtemp())
         path = self.folder / "control"
-        self.control, self.lines = socket.socket(socket.AF_UNIX), None
+        self.control = self.lines = None
         self.process = subprocess.Popen(
             [build / "codec-runner", "--config", "none", "--rtp",
              f"{HOST}:0", "--control", f"{HOST}:{1024 + free_port() % 60000}",
@@ -115,12 +115,19 @@ class Runner:
             if not ready:
                 fail("codec-runner did not start")
             self.shared = ready[1].removeprefix("rtp=")
-            self.control.connect(str(path))
-            self.control.settimeout(PATIENCE)
-            self.lines = self.control.makefile(encoding="utf-8")
+            self.connect()
         except BaseException:
             self.stop()
             raise
+
+    def connect(self):
+        """Again, where another process is the daemon by now."""
+        if self.control:
+            self.control.close()
+        self.control = socket.socket(socket.AF_UNIX)
+        self.control.connect(str(self.folder / "control"))
+        self.control.settimeout(PATIENCE)
+        self.lines = self.control.makefile(encoding="utf-8")
 
     @property
     def pid(self):
@@ -184,7 +191,8 @@ class Runner:
 
     def stop(self):
         self.bye()
-        self.control.close()
+        if self.control:
+            self.control.close()
         self.process.terminate()
         try:
             self.process.wait(timeout=30)

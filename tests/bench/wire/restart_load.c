@@ -1,53 +1,76 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The senders and listeners of tests/bench/restart: calls, each with a socket
- * of its own, that send PCMU every 20 ms and look for gaps in what comes back.
+ * The parties of tests/bench/restart: of each call one with PCMU and one with
+ * CODEC, each with a socket and an address of its own, that send recorded
+ * speech, a packet every 20 ms, and look for gaps in what comes back, by the
+ * kernel's timestamps of arrival. It has real-time priority if it may: what it
+ * measures is not its own lateness.
  *
- *   bench-restart-load CALLS CPU
+ *   bench-restart-load CALLS CODEC CPU
  *
- * It prints "at ADDRESS..."; reads a target, ADDRESS:PORT, for each call; then
- * for each line "mark" prints what has come since the one before, as JSON, and
- * ends with its input. One thread.
+ * It prints "at ADDRESS:PORT...", of each call first the party with PCMU; reads
+ * a target, ADDRESS:PORT, for each party; then for each line "mark" prints what
+ * has come since the one before, as JSON. With the end of its input it ends,
+ * and prints "sent" with the packets of each party. One thread.
  */
 #define _GNU_SOURCE
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <netinet/in.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/address.h"
 #include "base/clock.h"
 #include "base/descriptors.h"
 #include "bench.h"
+#include "media/payload.h"
 #include "rtp/rtp.h"
+#include "speech/speech.h"
 
-enum { FRAME = 160, EVENTS = 256, BUFFER = 256 << 10 };
+enum { EVENTS = 256, BUFFER = 256 << 10, PAYLOADS = 1000 };
 #define PTIME (20 * CR_MS)
-/* A call that was not heard for so long is lost. */
+/* A party that has heard nothing for so long has lost its call. */
 #define SILENCE (500 * CR_MS)
 
-struct line {
+/* What one kind of party says, over and over. */
+struct script {
+	struct codec_use use;
+	uint32_t ticks; /* of a packet */
+	uint8_t pt;
+	struct {
+		size_t bytes;
+		uint8_t data[512];
+	} payload[PAYLOADS];
+};
+
+struct party {
 	int fd;
+	const struct script *says;
+	uint32_t ticks; /* from number to number of what it hears */
 	struct sockaddr_storage to;
-	uint16_t seq; /* sent next */
+	uint32_t sent;
 	cr_ns due;
 	/* of what is heard */
 	bool heard;
 	uint16_t last_seq;
 	uint32_t ssrc, last_ts;
-	uint32_t ticks; /* from number to number */
 	cr_ns last;
 	/* since the mark */
 	cr_ns gap;
-	unsigned lost, breaks;
+	unsigned lost, shed, breaks;
 };
 
-static struct line *lines;
+static struct script scripts[2];
+static struct party *parties;
 static unsigned n;
 
 _Noreturn static void die(const char *what)
@@ -56,29 +79,76 @@ _Noreturn static void die(const char *what)
 	exit(1);
 }
 
-static void open_lines(int epoll)
+static void write_script(struct script *s, const char *codec)
 {
-	const int size = BUFFER;
+	const struct cr_codec *c = cr_codec_find(codec);
+	struct speech_corpus *corpus;
+	struct speech_reader reader;
+	int16_t pcm[CR_FRAME_SAMPLES_MAX];
+	struct cr_frame frame;
+	struct cr_err e;
+	unsigned rate;
+	void *enc;
+
+	if (!c)
+		die(codec);
+	s->use = (struct codec_use){ .codec = c,
+				     .cfg = { .mode = c->default_mode } };
+	rate = codec_use_rate(&s->use);
+	s->ticks = codec_use_clock(&s->use) / 50;
+	s->use.cfg.samples = rate / 50;
+	s->pt = !strcmp(codec, "pcmu") ? 0 : !strcmp(codec, "pcma") ? 8 : 96;
+	if (payload_format_find(&s->use) ||
+	    c->encoder_open(&enc, &s->use.cfg, &e) ||
+	    speech_open(&corpus, rate, NULL, &e))
+		die("codec, or recordings");
+	speech_reader_init(&reader, corpus, 1, 0);
+	for (unsigned i = 0; i < PAYLOADS; i++) {
+		int bytes;
+
+		speech_read(&reader, pcm, s->use.cfg.samples);
+		(void)c->encode(enc, s->use.cfg.mode, pcm, &frame);
+		bytes = payload_pack(&s->use, PAYLOAD_NO_CMR, &frame, 1,
+				     s->payload[i].data,
+				     sizeof(s->payload[i].data));
+		if (bytes <= 0)
+			die("payload");
+		s->payload[i].bytes = (size_t)bytes;
+	}
+	c->encoder_close(enc);
+	speech_close(corpus);
+}
+
+static void open_parties(int epoll)
+{
+	const int size = BUFFER, on = 1;
 
 	descriptors_raise();
 	printf("at");
 	for (unsigned i = 0; i < n; i++) {
-		struct sockaddr_storage at;
+		struct sockaddr_in at = {
+			.sin_family = AF_INET,
+			/* 127.1.0.1 and following */
+			.sin_addr.s_addr = htonl(0x7f010001 + i),
+		};
 		socklen_t len = sizeof(at);
-		char text[64];
 		struct epoll_event event = { .events = EPOLLIN, .data.u32 = i };
+		int fd = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, 0);
+		char text[INET_ADDRSTRLEN];
 
-		(void)address_parse("127.0.0.1:0", &at);
-		lines[i].fd = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, 0);
-		if (lines[i].fd < 0 ||
-		    bind(lines[i].fd, (struct sockaddr *)&at,
-			 sizeof(struct sockaddr_in)) ||
-		    getsockname(lines[i].fd, (struct sockaddr *)&at, &len) ||
-		    epoll_ctl(epoll, EPOLL_CTL_ADD, lines[i].fd, &event))
+		if (fd < 0 || bind(fd, (struct sockaddr *)&at, len) ||
+		    getsockname(fd, (struct sockaddr *)&at, &len) ||
+		    epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event))
 			die("socket");
-		(void)setsockopt(lines[i].fd, SOL_SOCKET, SO_RCVBUF, &size,
+		(void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size,
 				 sizeof(size));
-		printf(" %s", address_text(&at, text, sizeof(text)));
+		(void)setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPNS, &on,
+				 sizeof(on));
+		parties[i].fd = fd;
+		parties[i].says = &scripts[i % 2];
+		parties[i].ticks = scripts[i % 2].ticks;
+		(void)inet_ntop(AF_INET, &at.sin_addr, text, sizeof(text));
+		printf(" %s:%u", text, ntohs(at.sin_port));
 	}
 	puts("");
 	(void)fflush(stdout);
@@ -92,48 +162,79 @@ static void read_targets(void)
 		if (!fgets(text, sizeof(text), stdin))
 			die("targets");
 		text[strcspn(text, "\n")] = '\0';
-		if (address_parse(text, &lines[i].to))
+		if (address_parse(text, &parties[i].to))
 			die(text);
-		/* spread over a frame */
-		lines[i].due = clock_now() + PTIME * (cr_ns)i / n;
 	}
+	/* spread over a frame */
+	for (unsigned i = 0; i < n; i++)
+		parties[i].due = clock_now() + PTIME * (cr_ns)i / n;
 }
 
-static void send_frame(struct line *l, unsigned i)
+static void send_frame(struct party *p, unsigned i)
 {
-	uint8_t data[RTP_HEADER_BYTES + FRAME];
+	const struct script *s = p->says;
+	/* each from a place of its own */
+	const unsigned at = (i * 37 + p->sent) % PAYLOADS;
+	uint8_t data[RTP_HEADER_BYTES + sizeof(s->payload[0].data)];
 
-	(void)rtp_build(data, &(struct rtp_packet){ .seq = l->seq,
-						    .ts = FRAME * l->seq,
+	(void)rtp_build(data, &(struct rtp_packet){ .pt = s->pt,
+						    .seq = (uint16_t)p->sent,
+						    .ts = s->ticks * p->sent,
 						    .ssrc = i + 1 });
-	/* something that is no silence */
-	for (unsigned k = 0; k < FRAME; k++)
-		data[RTP_HEADER_BYTES + k] = (uint8_t)(k * 37 + l->seq * 11);
-	l->seq++;
-	(void)sendto(l->fd, data, sizeof(data), 0, (struct sockaddr *)&l->to,
-		     sizeof(struct sockaddr_in));
+	memcpy(data + RTP_HEADER_BYTES, s->payload[at].data,
+	       s->payload[at].bytes);
+	p->sent++;
+	(void)sendto(p->fd, data, RTP_HEADER_BYTES + s->payload[at].bytes, 0,
+		     (struct sockaddr *)&p->to, sizeof(struct sockaddr_in));
 }
 
-static void hear_packet(struct line *l, const struct rtp_packet *p, cr_ns now)
+static void hear_packet(struct party *l, const struct rtp_packet *p, cr_ns now)
 {
 	uint16_t step = (uint16_t)(p->seq - l->last_seq);
+	uint32_t ts = p->ts - l->last_ts;
 
 	if (l->heard) {
 		l->gap = cr_ns_max(l->gap, now - l->last);
-		if (!l->ticks && step)
-			l->ticks = (p->ts - l->last_ts) / step;
-		/* behind it, at the time that its number says */
 		if (p->ssrc != l->ssrc || !step || step > INT16_MAX ||
-		    p->ts - l->last_ts != l->ticks * step)
+		    ts > INT32_MAX || ts % l->ticks || ts / l->ticks < step) {
 			l->breaks++;
-		else
+		} else {
 			l->lost += step - 1u;
+			/* under overload, silence is left out */
+			l->shed += ts / l->ticks - step;
+		}
 	}
 	l->heard = true;
 	l->ssrc = p->ssrc;
 	l->last_seq = p->seq;
 	l->last_ts = p->ts;
 	l->last = now;
+}
+
+/* False: there is none. */
+static bool hear_one(struct party *l)
+{
+	union {
+		struct cmsghdr head;
+		char space[CMSG_SPACE(sizeof(struct timespec))];
+	} control;
+	uint8_t data[2048];
+	struct iovec iov = { data, sizeof(data) };
+	struct msghdr m = { .msg_iov = &iov,
+			    .msg_iovlen = 1,
+			    .msg_control = &control,
+			    .msg_controllen = sizeof(control) };
+	ssize_t bytes = recvmsg(l->fd, &m, 0);
+	const struct cmsghdr *c = bytes > 0 ? CMSG_FIRSTHDR(&m) : NULL;
+	struct timespec at;
+	struct rtp_packet p;
+
+	if (!c)
+		return false;
+	memcpy(&at, CMSG_DATA(c), sizeof(at));
+	if (!rtp_parse(data, (size_t)bytes, &p))
+		hear_packet(l, &p, at.tv_sec * CR_SEC + at.tv_nsec);
+	return true;
 }
 
 static void hear_all(int epoll)
@@ -143,16 +244,9 @@ static void hear_all(int epoll)
 
 	do {
 		got = epoll_wait(epoll, event, EVENTS, 0);
-		for (int i = 0; i < got; i++) {
-			struct line *l = &lines[event[i].data.u32];
-			uint8_t data[2048];
-			struct rtp_packet p;
-			ssize_t bytes;
-
-			while ((bytes = recv(l->fd, data, sizeof(data), 0)) > 0)
-				if (!rtp_parse(data, (size_t)bytes, &p))
-					hear_packet(l, &p, clock_now());
-		}
+		for (int i = 0; i < got; i++)
+			while (hear_one(&parties[event[i].data.u32]))
+				;
 	} while (got == EVENTS);
 }
 
@@ -163,35 +257,36 @@ static int compare_gaps(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The worst gap and the losses of each call since the last mark. */
+/* The worst gap and the losses of each party since the last mark. */
 static void print_mark(void)
 {
 	cr_ns *gap = calloc(n, sizeof(*gap)), *lost = calloc(n, sizeof(*lost));
 	unsigned silent = 0, breaks = 0;
-	unsigned long sum = 0;
-	cr_ns now = clock_now();
+	unsigned long sum = 0, shed = 0;
+	cr_ns now = clock_read(CLOCK_REALTIME);
 
 	if (!gap || !lost)
 		die("memory");
 	for (unsigned i = 0; i < n; i++) {
-		struct line *l = &lines[i];
+		struct party *l = &parties[i];
 
 		silent += !l->heard || now - l->last > SILENCE;
 		gap[i] = l->gap;
 		lost[i] = l->lost;
 		sum += l->lost;
+		shed += l->shed;
 		breaks += l->breaks;
 		l->gap = 0;
-		l->lost = l->breaks = 0;
+		l->lost = l->shed = l->breaks = 0;
 	}
 	qsort(gap, n, sizeof(*gap), compare_gaps);
 	qsort(lost, n, sizeof(*lost), compare_gaps);
-	printf("{\"calls\": %u, \"silent\": %u, \"breaks\": %u, "
+	printf("{\"silent\": %u, \"breaks\": %u, \"shed\": %lu, "
 	       "\"lost\": %lu, \"lost_p50\": %" PRId64
 	       ", \"lost_p99\": %" PRId64 ", \"lost_max\": %" PRId64
 	       ", \"gap_p50_ms\": %.1f, "
 	       "\"gap_p99_ms\": %.1f, \"gap_max_ms\": %.1f}\n",
-	       n, silent, breaks, sum, lost[n / 2], lost[n * 99 / 100],
+	       silent, breaks, shed, sum, lost[n / 2], lost[n * 99 / 100],
 	       lost[n - 1], (double)gap[n / 2] / 1e6,
 	       (double)gap[n * 99 / 100] / 1e6, (double)gap[n - 1] / 1e6);
 	(void)fflush(stdout);
@@ -216,25 +311,32 @@ int main(int argc, char **argv)
 	int epoll = epoll_create1(0);
 	struct pollfd in = { .fd = STDIN_FILENO, .events = POLLIN };
 
-	if (argc != 3 || epoll < 0)
-		die("bench-restart-load CALLS CPU");
-	n = (unsigned)atoi(argv[1]);
-	lines = calloc(n, sizeof(*lines));
-	if (!lines)
+	if (argc != 4 || epoll < 0)
+		die("bench-restart-load CALLS CODEC CPU");
+	n = 2 * (unsigned)atoi(argv[1]);
+	parties = calloc(n, sizeof(*parties));
+	if (!parties)
 		die("memory");
-	bench_pin("bench-restart-load", atoi(argv[2]));
+	bench_pin("bench-restart-load", atoi(argv[3]));
+	(void)sched_setscheduler(0, SCHED_FIFO,
+				 &(struct sched_param){ .sched_priority = 1 });
 	(void)prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL);
 	/* lines that were read ahead would be no marks */
 	(void)setvbuf(stdin, NULL, _IONBF, 0);
-	open_lines(epoll);
+	write_script(&scripts[0], "pcmu");
+	write_script(&scripts[1], argv[2]);
+	open_parties(epoll);
 	read_targets();
-	for (;;) {
+	do {
 		for (unsigned i = 0; i < n; i++)
-			for (; lines[i].due <= clock_now();
-			     lines[i].due += PTIME)
-				send_frame(&lines[i], i);
+			for (; parties[i].due <= clock_now();
+			     parties[i].due += PTIME)
+				send_frame(&parties[i], i);
 		hear_all(epoll);
-		if (poll(&in, 1, 1) > 0 && !obey_lines())
-			return 0;
-	}
+	} while (poll(&in, 1, 1) <= 0 || obey_lines());
+	printf("sent");
+	for (unsigned i = 0; i < n; i++)
+		printf(" %" PRIu32, parties[i].sent);
+	puts("");
+	return 0;
 }
