@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Speech through a codec that loses frames: WAV files of the same speech go to
- * a folder. What is encoded (source), and what comes of it whole, with lost
- * frames concealed by the decoder, and with silence in their place. The file
- * "fates" has a character for each frame: what has become of it.
+ * Speech through a codec that loses frames, or its state: WAV files of the same
+ * speech go to a folder. What is encoded (source), and what comes of it whole,
+ * with lost frames concealed by the decoder, and with silence in their place.
+ * The file "fates" has a character for each frame: what has become of it.
  *
- *     bench-loss CODEC PERCENT|FATES SEED SECONDS FOLDER
+ *     bench-loss CODEC PERCENT|FATES SEED SECONDS FOLDER [WARM]
  *
  * tests/bench/loss compares the files by PESQ. Not a test: it asserts nothing.
  */
 #include <ctype.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,11 +27,16 @@ static const struct cli_line operands[] = {
 	{ "PERCENT", "Of the frames, how many are lost, each by itself." },
 	{ "FATES", "Or a file with a character for each frame: \".\" came, "
 		   "\"c\" is lost and concealed by the decoder, \"s\" is left "
-		   "out: silence, of which the decoder does not know. Frames "
-		   "behind its end came." },
+		   "out: silence, of which the decoder does not know; \"e\" "
+		   "came of an encoder that begins with it, \"d\" comes to "
+		   "such a decoder: both of \"concealed\". Frames behind its "
+		   "end came." },
 	{ "SEED", "Of what PERCENT loses; the same, the same frames." },
 	{ "SECONDS", "Of speech." },
 	{ "FOLDER", "Which is there; files in it are replaced." },
+	{ "WARM",
+	  "Frames before it that a codec of \"e\" or \"d\" has been run "
+	  "over (default: 0)." },
 	{ NULL, NULL }
 };
 static const struct cli_line examples[] = {
@@ -42,7 +48,7 @@ static const struct cli_line examples[] = {
 
 static const struct cli cli = {
 	.program = "bench-loss",
-	.synopsis = "CODEC PERCENT|FATES SEED SECONDS FOLDER",
+	.synopsis = "CODEC PERCENT|FATES SEED SECONDS FOLDER [WARM]",
 	.summary = "speech through a codec that loses frames",
 	.text = "Encodes the recordings that Debian's packages install, and "
 		"writes what comes of it into the folder: source.wav, what is "
@@ -56,14 +62,23 @@ static const struct cli cli = {
 	.operands = operands,
 	.examples = examples,
 	.min_args = 5,
-	.max_args = 5,
+	.max_args = 6,
 };
 
 enum { SOURCE, WHOLE, CONCEALED, SILENCE, FILES };
 
 /* Nothing of a frame that was left out is played, and its decoder does not know
  * of it. */
-enum fate { CAME = '.', LOST = 'c', LEFT_OUT = 's' };
+enum fate {
+	CAME = '.',
+	LOST = 'c',
+	LEFT_OUT = 's',
+	NEW_ENCODER = 'e',
+	NEW_DECODER = 'd'
+};
+
+/* Frames that codecs can be run over. */
+enum { WARM_MOST = 64 };
 
 /* Of codecs that have several: the highest that PESQ knows, Hz. */
 #define RATE_MOST 16000u
@@ -75,7 +90,7 @@ struct job {
 	const struct cr_codec *codec;
 	struct cr_codec_cfg cfg;
 	unsigned samples; /* of a frame */
-	unsigned percent, seconds;
+	unsigned percent, seconds, warm;
 	uint64_t seed;
 	FILE *fates; /* to be had; NULL: by @percent and @seed */
 	const char *folder;
@@ -136,15 +151,21 @@ static enum fate next_fate(const struct job *j, uint64_t *random)
 	if (!j->fates)
 		return splitmix64(random) % 100 < j->percent ? LOST : CAME;
 	reported = fgetc(j->fates);
-	return reported == LOST || reported == LEFT_OUT ? (enum fate)reported
-							: CAME;
+	return reported != EOF && strchr("csed", reported) ? (enum fate)reported
+							   : CAME;
 }
 
-/* Two decoders of the same frames: one gets them all. */
+/* A codec without faults, and one with them. */
 struct sound {
+	const struct job *job;
 	const struct cr_codec *codec;
-	void *enc, *whole, *dec;
+	void *enc, *whole;
+	void *faulty, *dec;
 	int16_t pcm[FILES][CR_FRAME_SAMPLES_MAX];
+	/* the last frames, in turn */
+	unsigned frames;
+	int16_t heard[WARM_MOST][CR_FRAME_SAMPLES_MAX];
+	struct cr_frame sent[WARM_MOST];
 };
 
 static void sound_open(struct sound *s, const struct job *j)
@@ -152,7 +173,9 @@ static void sound_open(struct sound *s, const struct job *j)
 	const struct cr_codec *c = s->codec = j->codec;
 	struct cr_err e = { 0 };
 
+	s->job = j;
 	if (c->encoder_open(&s->enc, &j->cfg, &e) ||
+	    c->encoder_open(&s->faulty, &j->cfg, &e) ||
 	    c->decoder_open(&s->whole, &j->cfg, &e) ||
 	    c->decoder_open(&s->dec, &j->cfg, &e)) {
 		(void)fprintf(stderr, "bench-loss: %s\n", e.text);
@@ -163,25 +186,60 @@ static void sound_open(struct sound *s, const struct job *j)
 static void sound_close(struct sound *s)
 {
 	s->codec->encoder_close(s->enc);
+	s->codec->encoder_close(s->faulty);
 	s->codec->decoder_close(s->whole);
 	s->codec->decoder_close(s->dec);
+}
+
+/* A codec of the faulty way begins anew, and is run over the last frames. */
+static void begin_anew(struct sound *s, enum fate fate)
+{
+	const struct cr_codec *c = s->codec;
+	int16_t pcm[CR_FRAME_SAMPLES_MAX];
+	struct cr_frame f;
+
+	if (fate == NEW_ENCODER) {
+		c->encoder_close(s->faulty);
+		(void)c->encoder_open(&s->faulty, &s->job->cfg, NULL);
+	} else {
+		c->decoder_close(s->dec);
+		(void)c->decoder_open(&s->dec, &s->job->cfg, NULL);
+	}
+	for (unsigned i = s->job->warm; i; i--) {
+		const unsigned at = (s->frames - i) % WARM_MOST;
+
+		if (i > s->frames)
+			continue;
+		if (fate == NEW_ENCODER)
+			(void)c->encode(s->faulty, c->default_mode,
+					s->heard[at], &f);
+		else
+			(void)c->decode(s->dec, &s->sent[at], pcm);
+	}
 }
 
 /* The frame of the source has such a fate. */
 static void sound_frame(struct sound *s, enum fate fate)
 {
 	static const struct cr_frame bad = { .kind = CR_FRAME_BAD };
+	const bool lost = fate == LOST || fate == LEFT_OUT;
+	const unsigned at = s->frames % WARM_MOST;
 	const struct cr_codec *c = s->codec;
-	struct cr_frame f = { 0 };
+	struct cr_frame f = { 0 }, *sent = &s->sent[at];
 
+	if (fate == NEW_ENCODER || fate == NEW_DECODER)
+		begin_anew(s, fate);
 	(void)c->encode(s->enc, c->default_mode, s->pcm[SOURCE], &f);
 	(void)c->decode(s->whole, &f, s->pcm[WHOLE]);
+	*sent = (struct cr_frame){ 0 };
+	(void)c->encode(s->faulty, c->default_mode, s->pcm[SOURCE], sent);
+	memcpy(s->heard[at], s->pcm[SOURCE], sizeof(s->heard[at]));
+	s->frames++;
 	memset(s->pcm[CONCEALED], 0, sizeof(s->pcm[CONCEALED]));
 	memset(s->pcm[SILENCE], 0, sizeof(s->pcm[SILENCE]));
 	if (fate != LEFT_OUT)
-		(void)c->decode(s->dec, fate == CAME ? &f : &bad,
-				s->pcm[CONCEALED]);
-	if (fate == CAME)
+		(void)c->decode(s->dec, lost ? &bad : sent, s->pcm[CONCEALED]);
+	if (!lost)
 		memcpy(s->pcm[SILENCE], s->pcm[WHOLE], sizeof(s->pcm[WHOLE]));
 }
 
@@ -204,7 +262,7 @@ static void run(const struct job *j, const struct speech_corpus *corpus)
 
 		speech_read(&reader, sound.pcm[SOURCE], j->samples);
 		sound_frame(&sound, fate);
-		lost += fate != CAME;
+		lost += fate == LOST || fate == LEFT_OUT;
 		(void)fputc((int)fate, fates);
 		for (unsigned i = 0; i < FILES; i++)
 			(void)fwrite(sound.pcm[i], 2, j->samples, out[i]);
@@ -251,6 +309,12 @@ int main(int argc, char **argv)
 	j.seed = strtoull(argv[2], NULL, 10);
 	j.seconds = (unsigned)strtoul(argv[3], NULL, 10);
 	j.folder = argv[4];
+	j.warm = argv[5] ? (unsigned)strtoul(argv[5], NULL, 10) : 0;
+	if (j.warm > WARM_MOST) {
+		(void)fprintf(stderr, "bench-loss: WARM: at most %d\n",
+			      WARM_MOST);
+		return 2;
+	}
 	if (speech_open(&corpus, j.cfg.sample_rate, NULL, &e)) {
 		(void)fprintf(stderr, "bench-loss: %s\n", e.text);
 		return 1;
