@@ -13,7 +13,9 @@
 #include "node/costs.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -224,6 +226,55 @@ int costs_put(struct costs *c, const struct cost_part *part,
 	k->value = *v;
 	LIST_INSERT_HEAD(&c->parts, k, link);
 	return 0;
+}
+
+bool costs_write_part(const struct costs *c, unsigned i, char text[COST_TEXT])
+{
+	const struct known *k;
+	const struct cr_codec_cfg *cfg;
+
+	LIST_FOREACH(k, &c->parts, link)
+	{
+		if (!i--)
+			break;
+	}
+	if (!k)
+		return false;
+	cfg = &k->part.use.cfg;
+	(void)snprintf(
+		text, COST_TEXT,
+		"cost %s %u %u %u %d %u %u %u %u %" PRId64 " %" PRId64
+		" %" PRIu64 " %" PRId64 " %" PRId64 " %" PRIu64 " %" PRId64,
+		k->part.use.codec ? k->part.use.codec->name : "-", cfg->mode,
+		cfg->sample_rate, cfg->samples, cfg->dtx, cfg->complexity,
+		cfg->fec, k->part.from, k->part.to, k->value.enc.mean,
+		k->value.enc.p99, k->value.enc.variance_ns2, k->value.dec.mean,
+		k->value.dec.p99, k->value.dec.variance_ns2, k->value.frame);
+	return true;
+}
+
+int costs_read_part(struct costs *c, const char *text)
+{
+	struct cost_part part = { .from = 0 };
+	struct cost_value v = { .frame = 0 };
+	char codec[32];
+	unsigned dtx;
+
+	if (sscanf(text,
+		   "cost %31s %u %u %u %u %u %u %u %u %" SCNd64 " %" SCNd64
+		   " %" SCNu64 " %" SCNd64 " %" SCNd64 " %" SCNu64 " %" SCNd64,
+		   codec, &part.use.cfg.mode, &part.use.cfg.sample_rate,
+		   &part.use.cfg.samples, &dtx, &part.use.cfg.complexity,
+		   &part.use.cfg.fec, &part.from, &part.to, &v.enc.mean,
+		   &v.enc.p99, &v.enc.variance_ns2, &v.dec.mean, &v.dec.p99,
+		   &v.dec.variance_ns2, &v.frame) != 16 ||
+	    v.frame <= 0)
+		return -EINVAL;
+	part.use.cfg.dtx = dtx;
+	part.use.codec = cr_codec_find(codec);
+	if (!part.use.codec && !part.from)
+		return -EINVAL;
+	return costs_put(c, &part, &v);
 }
 
 /* A cost of as many @frame as @period holds, added to @sum. Where these are

@@ -100,6 +100,14 @@ cr_ns costs_send(const struct costs *c);
 int costs_put(struct costs *c, const struct cost_part *part,
 	      const struct cost_value *v);
 
+enum { COST_TEXT = 256 };
+/** Part @i as a line for another process, which need not measure it. False:
+ * there are no more. */
+bool costs_write_part(const struct costs *c, unsigned i, char text[COST_TEXT]);
+/** Put a part of such a line into the book. 0; -ENOMEM; -EINVAL: it is none, or
+ * of a codec that is not here. */
+int costs_read_part(struct costs *c, const char *text);
+
 /** Keep @entry until it is released as often as held. */
 void costs_hold(struct costs *c, struct cost_entry *entry);
 void costs_release(struct costs *c, struct cost_entry *entry);

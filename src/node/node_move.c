@@ -124,6 +124,11 @@ void node_move_begin(struct node *n)
 	receivers_begin_pauses(n->receivers);
 }
 
+bool node_move_cost(const struct node *n, unsigned i, char text[COST_TEXT])
+{
+	return costs_write_part(n->costs, i, text);
+}
+
 void node_move_pause_shared(struct node *n)
 {
 	receivers_pause_shared(n->receivers);
@@ -192,6 +197,11 @@ void node_last_ids(const struct node *n, uint32_t *stream, uint32_t *endpoint)
 }
 
 /* --- the new process --- */
+
+int node_move_take_cost(struct node *n, const char *text)
+{
+	return costs_read_part(n->costs, text);
+}
 
 void node_move_pass(struct node *n, const struct node_move *m)
 {

@@ -23,6 +23,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "node/costs.h"
 #include "node/restore.h"
 
 /** In the order in which they move. */
@@ -58,6 +59,8 @@ int node_may_move(struct node *n, struct cr_err *e);
 
 /** Before the first pause of an attempt. */
 void node_move_begin(struct node *n);
+/** As costs_write_part(). */
+bool node_move_cost(const struct node *n, unsigned i, char text[COST_TEXT]);
 /** The unit of @kind with the next id. False: there is none. */
 bool node_unit_next(struct node *n, enum node_unit_kind kind,
 		    struct node_unit *u);
@@ -83,6 +86,8 @@ int node_move_back_shared(struct node *n, struct cr_err *e);
 /** The ids that were given last: of streams and of endpoints. */
 void node_last_ids(const struct node *n, uint32_t *stream, uint32_t *endpoint);
 
+/** As costs_read_part(). */
+int node_move_take_cost(struct node *n, const char *text);
 /** The descriptors of a slot that is to be restored. They are the node's. */
 void node_move_pass(struct node *n, const struct node_move *m);
 /** All calls are there: as node_restored_all(), and give ids above these. */

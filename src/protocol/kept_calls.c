@@ -30,6 +30,9 @@
 #include "protocol/methods.h"
 #include "protocol/tables/call_fields.h"
 
+/* Calls that begin to be heard together. */
+enum { RESTORE_BATCH = 16 };
+
 FIELD_TABLE_DECLARE(stream_past, struct stream_past);
 FIELD_TABLE_DECLARE(call_past, struct call_past);
 FIELD_TABLE_DECLARE(end_past, struct call_past);
@@ -433,6 +436,7 @@ static int restore_call(struct service *sv, const struct kept_text *t,
 	struct call_past now;
 	struct call_spec spec;
 	struct session *s;
+	cr_ns crashed;
 	int err = read_call(t->o, past, &spec, e);
 
 	for (unsigned i = 0; i < 2; i++) {
@@ -444,6 +448,7 @@ static int restore_call(struct service *sv, const struct kept_text *t,
 				      "its endpoints were opened by "
 				      "themselves, and cannot move");
 	}
+	crashed = past->crashed_utc;
 	if (!err)
 		err = node_restore_as(n, past, e);
 	if (!err)
@@ -461,14 +466,18 @@ static int restore_call(struct service *sv, const struct kept_text *t,
 	node_call_set_owner(c, s);
 	if (s)
 		s->calls++;
-	node_call_past(c, &now);
-	now.crashes = past->crashes;
-	now.crashed_utc = past->crashed_utc;
-	if (past->crashes < 2 || past->how != RESTORE_HELD)
-		write_text(c, &now, &spec, json_incref(t->o));
-	else
-		node_call_stop(c, NODE_END_CRASHED, NULL);
 	*out = c;
+	if (past->how == RESTORE_HELD && past->crashes > 1) {
+		node_call_stop(c, NODE_END_CRASHED, NULL);
+		return 0;
+	}
+	/* else its text says all of it already */
+	if (past->how != RESTORE_HELD || past->crashed_utc != crashed) {
+		node_call_past(c, &now);
+		now.crashes = past->crashes;
+		now.crashed_utc = past->crashed_utc;
+		write_text(c, &now, &spec, json_incref(t->o));
+	}
 	return 0;
 }
 
@@ -672,10 +681,17 @@ int restore_calls(struct service *sv, struct cr_err *e)
 	node_gather(sv->node);
 	/* calls may have endpoints that were opened before */
 	for (unsigned call = 0; call < 2; call++)
-		for (unsigned i = 0; i < r.n; i++)
-			if (call == is_call(&r.text[i]))
-				(void)restore_text(&r, &r.text[i], call,
-						   &(struct cr_err){ "" });
+		for (unsigned i = 0; i < r.n; i++) {
+			if (call != is_call(&r.text[i]))
+				continue;
+			(void)restore_text(&r, &r.text[i], call,
+					   &(struct cr_err){ "" });
+			/* the first ones do not wait for the last */
+			if (i % RESTORE_BATCH == RESTORE_BATCH - 1) {
+				node_notify(sv->node);
+				node_gather(sv->node);
+			}
+		}
 	node_notify(sv->node);
 	while (r.n)
 		json_decref(r.text[--r.n].o);

@@ -6,7 +6,7 @@
  * The old process waits for the new one by its event loop until that is ready.
  * From then on it does nothing else until all is over: requests wait in their
  * sockets. A few calls are on their way at a time, so the gap of each is theirs
- * alone.
+ * and that of the few before.
  */
 #define _GNU_SOURCE
 #include "app/runner/upgrade.h"
@@ -46,7 +46,7 @@
 #define LOOK_EACH (100 * CR_US)
 
 enum {
-	BATCH = 4,	   /* units that are on their way at a time */
+	BATCH = 16,	   /* units that are paused at a time */
 	NODE_MOVE_FDS = 4, /* of a slot: RTP and RTCP of two ends */
 	TEXT = 512
 };
@@ -58,6 +58,7 @@ struct upgrade {
 	uint32_t paused[NODE_UNIT_KINDS]; /* up to these ids */
 	bool shared_paused;
 	unsigned moved; /* calls */
+	cr_ns longest;	/* pause of a batch */
 	cr_ns fed;
 };
 
@@ -214,24 +215,58 @@ static int send_slot(const struct upgrade *u, const struct node_move *m,
 
 /* A few units that are paused. */
 struct batch {
+	cr_ns began;
 	unsigned units, slots;
 	struct node_unit unit[BATCH];
 	struct node_move slot[BATCH * NODE_UNIT_SLOTS];
 };
 
-static int move_batch(struct upgrade *u, const struct batch *b,
+/* Pause the next units of @kind behind *@at, into @b. False: these are the
+ * last.
+ */
+static bool pause_batch(struct upgrade *u, enum node_unit_kind kind,
+			struct node_unit *at, struct batch *b)
+{
+	struct node *n = u->cfg.node;
+	bool more = true;
+
+	*b = (struct batch){ .began = clock_now() };
+	node_gather(n);
+	while (b->units < BATCH && (more = node_unit_next(n, kind, at))) {
+		b->unit[b->units++] = *at;
+		b->slots += node_unit_pause(at, &b->slot[b->slots]);
+		u->paused[kind] = at->id;
+	}
+	node_notify(n);
+	return more;
+}
+
+static int give_batch(const struct upgrade *u, const struct batch *b,
 		      struct cr_err *e)
 {
-	int err = wait_for_receivers(u->cfg.node, node_move_unread, e);
+	int err = b->units
+			  ? wait_for_receivers(u->cfg.node, node_move_unread, e)
+			  : 0;
 
 	for (unsigned i = 0; i < b->units && !err; i++)
 		err = wait_for_workers(&b->unit[i], e);
 	for (unsigned i = 0; i < b->slots && !err; i++)
 		err = send_slot(u, &b->slot[i], e);
+	return err;
+}
+
+/* The new process goes on with it. */
+static int finish_batch(struct upgrade *u, const struct batch *b,
+			struct cr_err *e)
+{
+	int err = 0;
+
 	for (unsigned i = 0; i < b->slots && !err; i++)
 		err = expect_words(u->fd, "moved", ANSWER_LIMIT, e);
 	for (unsigned i = 0; i < b->units && !err; i++)
 		u->moved += b->unit[i].call != NULL;
+	if (b->units)
+		u->longest = cr_ns_max(u->longest, clock_now() - b->began);
 	if (!err && clock_now() - u->fed > FEED_EACH) {
 		(void)notify_send(u->cfg.manager, "WATCHDOG=1");
 		u->fed = clock_now();
@@ -239,29 +274,37 @@ static int move_batch(struct upgrade *u, const struct batch *b,
 	return err;
 }
 
+/* A batch is being stopped here while the one before begins there. */
 static int move_kind(struct upgrade *u, enum node_unit_kind kind,
 		     struct cr_err *e)
 {
-	struct node *n = u->cfg.node;
+	struct batch b[2] = { { .units = 0 } }, *now = &b[0], *before = &b[1];
 	struct node_unit at = { .id = 0 };
-	bool more = true;
+	bool more;
+	int err;
+
+	do {
+		struct batch *last = before;
+
+		more = pause_batch(u, kind, &at, now);
+		err = give_batch(u, now, e);
+		if (!err)
+			err = finish_batch(u, before, e);
+		before = now;
+		now = last;
+	} while (more && !err);
+	return err ? err : finish_batch(u, before, e);
+}
+
+/* What codecs cost: new calls need not wait until it is measured. */
+static int send_costs(const struct upgrade *u, struct cr_err *e)
+{
+	char text[COST_TEXT];
 	int err = 0;
 
-	while (more && !err) {
-		struct batch b = { .units = 0 };
-
-		node_gather(n);
-		while (b.units < BATCH &&
-		       (more = node_unit_next(n, kind, &at))) {
-			b.unit[b.units++] = at;
-			b.slots += node_unit_pause(&at, &b.slot[b.slots]);
-			u->paused[kind] = at.id;
-		}
-		node_notify(n);
-		if (b.units)
-			err = move_batch(u, &b, e);
-	}
-	return err;
+	for (unsigned i = 0; !err && node_move_cost(u->cfg.node, i, text); i++)
+		err = send_words(u->fd, text, NULL, 0);
+	return err ? cr_fail(e, err, "the hand-over: %s", strerror(-err)) : 0;
 }
 
 static int move_all(struct upgrade *u, struct cr_err *e)
@@ -282,6 +325,9 @@ static int move_all(struct upgrade *u, struct cr_err *e)
 		err = wait_for_receivers(n, node_move_taken, e);
 	if (!err)
 		err = move_kind(u, NODE_UNIT_SHARED, e);
+	/* last: what its own calls have learned is more */
+	if (!err)
+		err = send_costs(u, e);
 	if (err)
 		return err;
 	node_last_ids(n, &stream, &endpoint);
@@ -386,7 +432,9 @@ static void move_calls(struct upgrade *u)
 		announce_successor(u);
 		log_event(
 			LOG_INFO, "upgraded", LOG_INT("calls", u->moved),
-			LOG_REAL("ms", (double)(clock_now() - began) / 1e6, 1));
+			LOG_REAL("ms", (double)(clock_now() - began) / 1e6, 1),
+			LOG_REAL("longest-pause-ms", (double)u->longest / 1e6,
+				 1));
 	}
 	end_upgrade(u, err, &e);
 }
@@ -428,6 +476,7 @@ static void on_start_limit(evutil_socket_t fd, short what, void *arg)
 static int ask_supervisor(struct upgrade *u, const char *program,
 			  struct cr_err *e)
 {
+	const cr_ns end = clock_now() + CR_SEC;
 	char more[4096 + 16];
 	int pair[2], err;
 
@@ -438,7 +487,12 @@ static int ask_supervisor(struct upgrade *u, const char *program,
 		return cr_fail(e, -errno, "a socket pair: %s", strerror(errno));
 	u->fd = pair[0];
 	(void)snprintf(more, sizeof(more), "UPGRADE=%s", program);
-	err = store_offer(u->cfg.manager, UPGRADE_NAME, pair[1], more);
+	/* its queue may be full: of calls that came, or as it ends another
+	 * process that did not take them */
+	while ((err = store_offer(u->cfg.manager, UPGRADE_NAME, pair[1],
+				  more)) == -EAGAIN &&
+	       clock_now() < end)
+		look_again();
 	(void)close(pair[1]);
 	if (err == -ENOTSUP)
 		return cr_fail(e, err,
@@ -524,6 +578,11 @@ static int take_slots(int fd, struct service *sv, uint32_t *stream,
 		if (!rc && sscanf(text, "end %" SCNu32 " %" SCNu32, stream,
 				  endpoint) == 2)
 			return 0;
+		if (!rc && !strncmp(text, "cost ", 5)) {
+			/* one that it cannot use is measured */
+			(void)node_move_take_cost(service_node(sv), text);
+			continue;
+		}
 		rc = take_slot(sv, text, rights, (unsigned)rc, e);
 		if (!rc)
 			rc = send_words(fd, "moved", NULL, 0);

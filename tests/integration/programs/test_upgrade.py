@@ -8,20 +8,28 @@ import pathlib
 import re
 import signal
 import subprocess
+import sys
 import threading
 import time
 import urllib.request
 
+import numpy as np
 import pytest
 
-from conftest import BUILD, PATIENCE, free_port
+from conftest import BUILD, PATIENCE, ROOT, free_port
 from control import Control
+from lossy import CODECS, Way, encoded, frames, l16, offline
 from ng_call import Call
 from telephony import System
 from test_crash import Load, Rig, assert_sums, assert_talk
 from test_supervise import children, until
 
+sys.path.insert(0, str(ROOT / "src" / "report"))
+from codec_report import quality  # noqa: E402
+
 UPGRADES = 3
+SPEECH_S = 4
+PESQ_BOUND = 0.3
 
 
 class Upgraded(Rig):
@@ -118,6 +126,45 @@ def test_sessions_and_opened_endpoints_move_too(rig):
     # ids go on
     assert rig.ask("endpoint.open", codec="pcmu")["endpoint"] > max(opened)
     rig.stop_calls()
+
+
+@pytest.mark.parametrize("side", ["encoder", "decoder"])
+@pytest.mark.parametrize("codec", ["amr", "opus"])
+def test_a_codec_begins_anew_and_nothing_else_is_heard(daemon, tmp_path, codec,
+                                                       side):
+    """Sample by sample, what is heard is what codecs make without a network of
+    which one begins anew there."""
+    rig = Upgraded(daemon, tmp_path, "--ring", "128", "--no-admission")
+    whole, _ = offline(codec, 0, SPEECH_S, tmp_path)
+    here, l16_here = (codec, CODECS[codec]), l16(CODECS[codec])
+    said = (frames(whole["source"], CODECS[codec]) if side == "encoder" else
+            encoded(rig.d, codec, whole["source"]))
+    way = Way(rig.d, *((l16_here, here) if side == "encoder" else
+                       (here, l16_here)))
+    seam = len(said) // 2
+    for payload in said[:seam]:
+        way.say(payload)
+    assert rig.upgrade() == 1
+    for payload in said[seam:]:
+        way.say(payload)
+    way.end()
+    if side == "encoder":
+        coded = [data[12:] for data in way.heard]
+        way = Way(rig.d, here, l16_here)
+        for payload in coded:
+            way.say(payload)
+        way.end()
+    assert way.are_numbered()
+    told = tmp_path / "told"
+    told.write_text("." * seam + side[0])
+    anew, _ = offline(codec, told, SPEECH_S, tmp_path)
+    assert np.array_equal(way.pcm(len(said)), anew["concealed"])
+    if pesq := quality.load_pesq():
+        rate = CODECS[codec].rate
+        without, with_it = (quality.score_pcm(pesq, rate, whole["source"], pcm)
+                            for pcm in (whole["whole"], anew["concealed"]))
+        print(f"MOS-LQO: {without:.3f} without, {with_it:.3f} with it")
+        assert with_it > without - PESQ_BOUND
 
 
 def copied(program, path, mode=0o755, change=None):

@@ -107,6 +107,32 @@ static void rates_that_differ_need_a_conversion(void **state)
 	costs_free(c);
 }
 
+static void another_process_need_not_measure(void **state)
+{
+	const struct pipeline_cfg m = media("pcmu", "amr-wb", 0);
+	const struct cost_value v = value(CR_MS, 2 * CR_MS);
+	struct costs *a = costs_new(), *b = costs_new();
+	struct cost_part missing;
+	struct cost_entry *e;
+	char text[COST_TEXT];
+	unsigned parts = 0;
+
+	while (costs_find(a, &m, PTIME, &e, &missing, NULL))
+		assert_int_equal(costs_put(a, &missing, &v), 0);
+	for (; costs_write_part(a, parts, text); parts++)
+		assert_int_equal(costs_read_part(b, text), 0);
+	assert_int_equal(parts, 3);
+	/* but for what sending takes */
+	assert_int_equal(found(b, &m)->cost.mean - costs_send(b),
+			 found(a, &m)->cost.mean - costs_send(a));
+	assert_int_equal(costs_read_part(b, "cost"), -EINVAL);
+	assert_int_equal(costs_read_part(b, "cost no-codec 0 8000 160 0 0 0 0 "
+					    "0 1 1 0 1 1 0 20000000"),
+			 -EINVAL);
+	costs_free(a);
+	costs_free(b);
+}
+
 static void spin_says_what_it_costs(void **state)
 {
 	const struct pipeline_cfg m = media("spin", "spin", 100 * CR_MS);
@@ -221,6 +247,7 @@ int main(void)
 		cmocka_unit_test(a_pair_is_the_sum_of_its_parts),
 		cmocka_unit_test(what_is_said_of_a_pair_says_nothing_of_others),
 		cmocka_unit_test(rates_that_differ_need_a_conversion),
+		cmocka_unit_test(another_process_need_not_measure),
 		cmocka_unit_test(spin_says_what_it_costs),
 		cmocka_unit_test(it_never_fills),
 		cmocka_unit_test(the_one_used_longest_ago_gives_way),
