@@ -27,7 +27,6 @@
 #include "media/wheel.h"
 #include "observe/histogram.h"
 #include "rtp/learn.h"
-#include "rtp/payload_types.h"
 #include "rtp/rtcp_session.h"
 #include "udp/inlet.h"
 
@@ -81,6 +80,35 @@ static inline bool destination_changed(const struct destination *dest,
 	return atomic_load_explicit(&dest->version, memory_order_acquire) !=
 	       version;
 }
+
+/* --- packets of types that stand for nothing --- */
+
+/** Types that are counted one by one; further ones are counted together. */
+#define PAYLOAD_UNKNOWN_TYPES 8u
+
+/** Packets of types that stand for nothing. Zero is none. One thread counts,
+ * any thread reads. */
+struct payload_unknown {
+	/** 1 + type in the upper octet, then packets; 0: free. */
+	_Atomic uint64_t type[PAYLOAD_UNKNOWN_TYPES];
+	_Atomic uint64_t others;
+};
+
+void payload_unknown_count(struct payload_unknown *u, uint8_t pt);
+
+/** The @i-th type, in the order in which they came first: returns its packets
+ * and sets *@pt; 0: there is none. @i == PAYLOAD_UNKNOWN_TYPES: further ones
+ * together, *@pt = 255. */
+uint64_t payload_unknown_type(const struct payload_unknown *u, unsigned i,
+			      uint8_t *pt);
+
+/** Enough for any text of the next one. */
+#define PAYLOAD_UNKNOWN_TEXT 384u
+
+/** Write "12 of type 96, 3 of type 101, 2 of others" to @buf, cut at @size;
+ * empty: none. Returns @buf. */
+const char *payload_unknown_text(const struct payload_unknown *u, char *buf,
+				 size_t size);
 
 /* --- an endpoint --- */
 

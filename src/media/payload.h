@@ -273,4 +273,27 @@ int payload_kind_find(const char *name);
  * none. */
 int payload_format_find(struct codec_use *use);
 
+/* --- payload types that are passed on to another endpoint --- */
+
+/** Types that one side passes on to the other, as both have agreed on them, and
+ * what the other side knows them by. Signalling says them; without it one goes
+ * by the types of the two codecs. */
+#define PASSED_TYPES_MAX 64u
+
+struct passed_types {
+	unsigned n; /**< 0: nobody has said */
+	struct passed_type {
+		uint8_t pt, as;
+		uint32_t clock; /**< of speech, Hz; 0: it travels among that */
+	} one[PASSED_TYPES_MAX];
+};
+
+static inline bool passed_has(const struct passed_types *p, uint8_t pt)
+{
+	for (unsigned i = 0; i < p->n; i++)
+		if (p->one[i].pt == pt)
+			return true;
+	return false;
+}
+
 #endif

@@ -74,7 +74,6 @@
 #include "media/pipeline.h"
 #include "media/receive_stage.h"
 #include "media/state_memory.h"
-#include "rtp/payload_types.h"
 #include "rtp/rtp.h"
 #include "rtp/telephone_event.h"
 #include "udp/burst.h"

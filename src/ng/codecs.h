@@ -18,7 +18,6 @@
 
 #include "cr/codec.h"
 #include "node/requests.h"
-#include "rtp/payload_types.h"
 #include "rtp/telephone_event.h"
 #include "sdp/sdp.h"
 

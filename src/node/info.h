@@ -19,7 +19,6 @@
 #include "node/interfaces.h"
 #include "observe/histogram.h"
 #include "recovery/recovery.h"
-#include "rtp/payload_types.h"
 #include "sdp/fmtp.h"
 
 struct node_stream;

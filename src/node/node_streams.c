@@ -111,7 +111,8 @@ int node_relay_start(struct node_call *of, struct stream_cfg *cfg,
 	st->id = cfg->id;
 	st->stream->owner = st;
 	st->stream->cfg.codecs = NULL; /* they were lent */
-	node_keep_stream(st);
+	if (of->slot)
+		node_keep_stream(st);
 	endpoint_feed(cfg->in_endpoint, st->stream);
 	node_stream_enter(of->node, st);
 	return 0;
@@ -528,7 +529,8 @@ static int enter_stream(struct node_stream *st, struct stream_cfg *cfg,
 	st->id = cfg->id;
 	st->stream->owner = st;
 	stream_transcoder(st->stream)->lt.kind = &node_stream_kind;
-	node_keep_stream(st);
+	if (st->call->slot)
+		node_keep_stream(st);
 	node_meter_less(st);
 	return join_engine(n, st, e);
 }

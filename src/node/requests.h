@@ -15,7 +15,6 @@
 #include "cr/sched.h"
 #include "engine/contract.h"
 #include "media/payload.h"
-#include "rtp/payload_types.h"
 #include "rtp/telephone_event.h"
 
 /* --- bounds and defaults --- */

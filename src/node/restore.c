@@ -221,8 +221,6 @@ void node_keep_stream(const struct node_stream *st)
 	struct state_heard heard;
 	struct state_sent was;
 
-	if (!slot)
-		return;
 	s->out.state = &slot->stream[st->number];
 	s->account = &slot->stream[st->number].account;
 	if (!past)

@@ -137,8 +137,8 @@ void node_restore_heard(const struct node *n, struct endpoint *endpoint);
 /** The sockets of the shared port, into @fd[@nfd], if it is as it was. Returns
  * how many. */
 unsigned node_restore_shared(struct node *n, int *fd, unsigned nfd);
-/** @st has its transcoder or types, and nobody sees it yet: it writes to the
- * slot of its call, and goes on by node->restoring. */
+/** @st, whose call has a slot, has its transcoder or types, and nobody sees it
+ * yet: it writes to the slot, and goes on by node->restoring. */
 void node_keep_stream(const struct node_stream *st);
 
 #endif

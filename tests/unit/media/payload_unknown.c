@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cmocka_cr.h"
-#include "rtp/payload_types.h"
+#include "media/endpoint.h"
 
 static void unknown_types_are_counted_by_number(void **state)
 {
