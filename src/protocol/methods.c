@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The common parts of methods, requests that are deferred, and the methods of
- * the node itself: sessions, statistics, schedulers, traces, draining.
+ * The methods of the node itself: sessions, statistics, schedulers, traces,
+ * draining.
  */
 #include "protocol/methods.h"
 
@@ -19,46 +19,6 @@
 #include "protocol/results.h"
 #include "protocol/tables/node_fields.h"
 
-json_t *request_refuse(struct rpc_error *err, int code)
-{
-	err->code = code;
-	return NULL;
-}
-
-int request_code(int err)
-{
-	switch (err) {
-	case -EINVAL:
-		return RPC_INVALID_PARAMS;
-	case -EEXIST:
-	case -EBUSY:
-		return RPC_CONFLICT;
-	case -ESRCH:
-		return RPC_NO_SUCH_CALL;
-	case -ENOSPC:
-	case -ENOMEM:
-	case -EMFILE:
-	case -ENFILE:
-	case -EADDRINUSE: /* out of ports */
-		return RPC_NO_CAPACITY;
-	case -ENOTSUP:
-		return RPC_UNSUPPORTED;
-	default:
-		return RPC_INTERNAL;
-	}
-}
-
-bool request_read(const struct field *table, void *out, const json_t *params,
-		  struct rpc_error *err)
-{
-	field_defaults(table, out);
-	if (!field_read(table, params, out, &err->why) &&
-	    !field_complete(table, out, &err->why))
-		return true;
-	err->code = RPC_INVALID_PARAMS;
-	return false;
-}
-
 /** For methods without parameters: false, with @err, when @params says
  * anything. */
 static bool request_is_empty(const json_t *params, struct rpc_error *err)
@@ -66,142 +26,6 @@ static bool request_is_empty(const json_t *params, struct rpc_error *err)
 	struct nothing nothing;
 
 	return request_read(nothing_fields, &nothing, params, err);
-}
-
-/* A part of a list. Nothing ends while it is written. */
-struct page {
-	const struct list_kind *kind;
-	unsigned n;
-	void *one[PAGE_MAX];
-};
-
-static bool page_at(void *arg, unsigned i, void *item)
-{
-	const struct page *page = arg;
-
-	if (i >= page->n)
-		return false;
-	page->kind->describe(page->one[i], item);
-	return true;
-}
-
-json_t *request_list(struct service *sv, const struct list_kind *kind,
-		     const json_t *params, struct rpc_error *err)
-{
-	struct page page = { .kind = kind };
-	struct list_result result = { .items = { page_at, &page } };
-	struct page_request ask;
-	void *one;
-
-	if (!request_read(page_fields, &ask, params, err))
-		return NULL;
-	while (page.n < ask.limit && (one = kind->after(sv->node, &ask.after)))
-		page.one[page.n++] = one;
-	result.more = kind->after(sv->node, &ask.after) != NULL;
-	return field_write(kind->table, &result);
-}
-
-bool request_begins(const struct service *sv, struct rpc_error *err)
-{
-	if (!sv->draining)
-		return true;
-	(void)cr_fail(&err->why, 0, "draining: this node takes no new calls");
-	err->code = RPC_DRAINING;
-	return false;
-}
-
-json_t *request_wait(int ret, struct rpc_error *err)
-{
-	return ret == -EAGAIN ? NULL : request_refuse(err, request_code(ret));
-}
-
-static void answer_deferred(struct deferred *p, json_t *result,
-			    struct rpc_error *err)
-{
-	LIST_REMOVE(p, link);
-	rpc_later_reply(p->later, result, err);
-	json_decref((json_t *)p->asked.params);
-	free(p);
-}
-
-static void on_known_cost(void *arg, int err, const struct cr_err *why)
-{
-	struct deferred *p = arg;
-	struct node_cost_wait lacks;
-	struct rpc_error e = { 0 };
-	json_t *result = NULL;
-
-	lacks.n = 0;
-	rpc_later_begin();
-	if (err) {
-		e.code = request_code(err);
-		e.why = *why;
-	} else {
-		result = p->asked.run(p->service, &p->asked, &lacks, &e);
-		if (lacks.n) /* a cost was forgotten while another was measured
-			      */
-			e.code = RPC_INTERNAL;
-	}
-	answer_deferred(p, result, &e);
-}
-
-json_t *request_run(struct service *sv, struct rpc_peer *peer,
-		    const struct service_request *a, struct rpc_error *err)
-{
-	struct rpc_error e = { .code = RPC_NO_CAPACITY };
-	struct node_cost_wait lacks;
-	struct deferred *p;
-	json_t *result;
-
-	lacks.n = 0;
-	result = a->run(sv, a, &lacks, err);
-	if (!lacks.n)
-		return result;
-	p = malloc(sizeof(*p));
-	if (!p) {
-		(void)cr_fail(&err->why, 0, "out of memory");
-		return request_refuse(err, RPC_NO_CAPACITY);
-	}
-	p->service = sv;
-	p->asked = *a;
-	p->later = rpc_later(peer, err);
-	p->wait = lacks;
-	p->wait.done = on_known_cost;
-	p->wait.arg = p;
-	if (!p->later) {
-		free(p);
-		return NULL;
-	}
-	(void)json_incref((json_t *)a->params);
-	LIST_INSERT_HEAD(&sv->deferred, p, link);
-	if (node_cost_wait(sv->node, &p->wait, &e.why))
-		answer_deferred(p, NULL, &e);
-	return NULL;
-}
-
-/* A reply may disconnect a peer that does not read, and that calls
- * deferred_drop() again. So first move all that is refused here to a list of
- * our own. */
-void deferred_drop(struct service *sv, const struct session *s, int code,
-		   const char *why)
-{
-	LIST_HEAD(, deferred) refused = LIST_HEAD_INITIALIZER(refused);
-	struct rpc_error e = { .code = code };
-	struct deferred *p, *next;
-
-	for (p = LIST_FIRST(&sv->deferred); p; p = next) {
-		next = LIST_NEXT(p, link);
-		if (s && p->asked.session != s)
-			continue;
-		node_cost_forget(sv->node, &p->wait);
-		LIST_REMOVE(p, link);
-		LIST_INSERT_HEAD(&refused, p, link);
-	}
-	(void)cr_fail(&e.why, 0, "%s", why);
-	while ((p = LIST_FIRST(&refused)))
-		/* The analyzer believes that the one freed is still first.
-		 * NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
-		answer_deferred(p, NULL, &e);
 }
 
 json_t *method_schedulers(void *arg, struct rpc_peer *peer,
