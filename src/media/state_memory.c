@@ -18,7 +18,7 @@
 #include "base/random.h"
 
 /* Magic number; layout() follows. */
-static const char STATE_MAGIC[16] = "codec-runner 03";
+static const char STATE_MAGIC[16] = "codec-runner 04";
 
 enum { STATE_HEAD = 4096, STATE_GROWTH = 64 };
 
@@ -33,7 +33,7 @@ struct state_memory {
 
 #define MAP_BYTES (STATE_HEAD + (size_t)STATE_SLOTS * sizeof(struct state_slot))
 
-/* Of those behind the magic: 0: layout(), 1: the run. */
+/* Of those behind the magic: 0: layout(), 1: the run, 2: the ids. */
 static uint64_t *state_word(const struct state_memory *m, unsigned i)
 {
 	return (void *)(m->at + sizeof(STATE_MAGIC) + i * sizeof(uint64_t));
@@ -388,6 +388,11 @@ uint64_t state_memory_new_run(struct state_memory *m)
 {
 	random_fill(state_word(m, 1), sizeof(uint64_t));
 	return *state_word(m, 1);
+}
+
+struct state_ids *state_memory_ids(const struct state_memory *m)
+{
+	return (void *)state_word(m, 2);
 }
 
 static atomic_uchar *holders_of(struct state_memory *m, const void *at)

@@ -262,6 +262,12 @@ uint64_t state_memory_new_run(struct state_memory *m);
 /** Another node has taken all calls that have a text now. Any thread; a call
  * that begins meanwhile may count as one of them. */
 void state_memory_taken(struct state_memory *m);
+/** The ids that were given last, by any of its processes: clients may have them
+ * although their calls have ended. One thread. */
+struct state_ids {
+	uint32_t stream, endpoint;
+};
+struct state_ids *state_memory_ids(const struct state_memory *m);
 
 /** A free slot, empty, with one holder; NULL: no memory, or STATE_SLOTS are in
  * use. */

@@ -562,7 +562,8 @@ static int find_cost(struct node *n, const struct pipeline_cfg *media,
 		     struct cost_part *missing, struct cr_err *e)
 {
 	const struct stream_past *was =
-		node_call_ran(n) ? &n->restoring->stream[0] : NULL;
+		node_call_ran(n) ? &n->restoring->stream[n->restoring->end]
+				 : NULL;
 	int err = costs_find(n->costs, media, period, out, missing, e);
 
 	return err == -EAGAIN && was

@@ -705,7 +705,7 @@ static bool rx_shares_cpu(const struct node_config *cfg, unsigned receiver)
 static int open_rtp(struct node *n, struct cr_err *e)
 {
 	struct cr_err warn = { "" };
-	int nfd = (int)node_restore_shared(n, n->fd, n->cfg.receivers);
+	int nfd = (int)node_restore_shared(n, n->fd);
 	bool restored = nfd > 0;
 
 	if (!restored)
@@ -717,6 +717,17 @@ static int open_rtp(struct node *n, struct cr_err *e)
 	if (nfd < 0)
 		return nfd;
 	n->nfd = (unsigned)nfd;
+	/* packets wait there: no socket of a group can be closed or added
+	 * without some going to another one */
+	if (restored && n->nfd != n->cfg.receivers)
+		log_event(LOG_WARN, "port-as-it-was",
+			  LOG_INT("sockets", n->nfd),
+			  LOG_INT("receivers", n->cfg.receivers),
+			  LOG_STR("why",
+				  "the shared port takes another number of "
+				  "them at a restart"));
+	if (n->nfd > n->cfg.receivers)
+		n->cfg.receivers = n->nfd;
 	if (n->cfg.store && !restored &&
 	    store_put(n->cfg.store, "rtp", n->fd, n->nfd))
 		log_event(LOG_WARN, "port-not-held",
@@ -819,7 +830,9 @@ int node_open(struct node **out, const struct node_config *cfg,
 	n->cfg = *cfg;
 	if (!n->cfg.receivers)
 		n->cfg.receivers = 1;
-	n->last_id = n->last_endpoint = cfg->first_id;
+	n->ids = cfg->state ? state_memory_ids(cfg->state) : &n->own_ids;
+	if (cfg->first_id)
+		n->ids->stream = n->ids->endpoint = cfg->first_id;
 	n->started = clock_now();
 	n->started_utc = clock_read(CLOCK_REALTIME);
 	thread_lock_init(&n->gone_lock);

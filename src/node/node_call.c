@@ -276,8 +276,7 @@ static int have_endpoints(struct node_call *c, const struct call_spec *r,
 		struct node_endpoint *ep =
 			node_endpoint_find(c->node, end->endpoint);
 
-		if (c->node->restoring)
-			c->node->restoring->end = i;
+		node_restore_end(c->node, i);
 		if (!ep)
 			err = node_endpoint_open_kept(
 				c->node, end, &names[i],
@@ -432,6 +431,7 @@ static int node_call_load(struct node *n, struct node_call_streams *s,
 
 		if (!node_stream_needs_transcoder(stream, s->relays))
 			continue;
+		node_restore_end(n, i);
 		err = node_cost_of(n, stream, &cost, e);
 		if (err)
 			return err;

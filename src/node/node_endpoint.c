@@ -593,12 +593,10 @@ int node_endpoint_open_kept(struct node *n, const struct endpoint_spec *r,
 	endpoint_rtcp_set_destination(ep->endpoint, &spec.rtcp_address);
 	if (n->restoring && n->restoring->how != RESTORE_MOVED)
 		ep->id = n->restoring->stream[n->restoring->end].endpoint;
-	if (n->last_endpoint < ep->id)
-		n->last_endpoint = ep->id;
 	/* they wrap; 0 is none's */
 	while (!ep->id ||
 	       RB_INSERT(node_endpoint_tree, &n->endpoints_by_id, ep))
-		ep->id = ++n->last_endpoint;
+		ep->id = ++n->ids->endpoint;
 	*out = ep;
 	return 0;
 }

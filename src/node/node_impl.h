@@ -206,7 +206,6 @@ struct node {
 	struct interfaces interfaces;
 	struct stream_table *table;
 	struct endpoints endpoints;
-	uint32_t last_endpoint;
 	struct node_endpoint_tree endpoints_by_id; /**< also those left */
 	struct costs *costs;
 	struct measuring *measuring;
@@ -235,7 +234,8 @@ struct node {
 	unsigned ncalls;	  /**< with streams that are not hung */
 	unsigned nending;	  /**< of these, soon gone */
 	unsigned nrelays;	  /**< of these                             */
-	uint32_t last_id;
+	struct state_ids *ids;	  /**< given last; of the state memory ... */
+	struct state_ids own_ids; /**< ... or, without one, these */
 	uint32_t gave_back; /**< the call that node_give_back() saw last */
 	bool gave_nothing;  /**< it found none since node_learn()        */
 	cr_ns started, started_utc;

@@ -190,12 +190,6 @@ int node_move_back_shared(struct node *n, struct cr_err *e)
 	return receivers_listen(n->receivers, n->fd, e);
 }
 
-void node_last_ids(const struct node *n, uint32_t *stream, uint32_t *endpoint)
-{
-	*stream = n->last_id;
-	*endpoint = n->last_endpoint;
-}
-
 /* --- the new process --- */
 
 int node_move_take_cost(struct node *n, const char *text)
@@ -211,13 +205,8 @@ void node_move_pass(struct node *n, const struct node_move *m)
 				   m->end[i].nfd);
 }
 
-int node_arrived(struct node *n, uint32_t stream, uint32_t endpoint,
-		 struct cr_err *e)
+int node_arrived(struct node *n, struct cr_err *e)
 {
-	if (stream > n->last_id)
-		n->last_id = stream;
-	if (endpoint > n->last_endpoint)
-		n->last_endpoint = endpoint;
 	n->cfg.arrives = false;
 	return node_restored_all(n, e);
 }

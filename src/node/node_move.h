@@ -83,15 +83,11 @@ bool node_unit_rests(const struct node_unit *u);
 int node_unit_back(const struct node_unit *u, struct cr_err *e);
 int node_move_back_shared(struct node *n, struct cr_err *e);
 
-/** The ids that were given last: of streams and of endpoints. */
-void node_last_ids(const struct node *n, uint32_t *stream, uint32_t *endpoint);
-
 /** As costs_read_part(). */
 int node_move_take_cost(struct node *n, const char *text);
 /** The descriptors of a slot that is to be restored. They are the node's. */
 void node_move_pass(struct node *n, const struct node_move *m);
-/** All calls are there: as node_restored_all(), and give ids above these. */
-int node_arrived(struct node *n, uint32_t stream, uint32_t endpoint,
-		 struct cr_err *e);
+/** All calls are there: as node_restored_all(). */
+int node_arrived(struct node *n, struct cr_err *e);
 
 #endif

@@ -74,10 +74,13 @@ static struct node_stream *stream_with_id(struct node *n, uint32_t id)
 
 uint32_t node_next_id(struct node *n)
 {
+	struct call_past *past = n->restoring;
+	uint32_t *last = past && past->how != RESTORE_MOVED ? &past->last_id
+							    : &n->ids->stream;
 	struct node_call key;
 
 	do
-		key.id = ++n->last_id;
+		key.id = ++*last;
 	while (!key.id || stream_with_id(n, key.id) ||
 	       RB_FIND(node_call_tree, &n->calls, &key) ||
 	       converter_find(n->converter, key.id));
@@ -542,8 +545,10 @@ int node_stream_begin(struct node_call *of, struct stream_cfg *cfg,
 	struct node *n = of->node;
 	struct cost_entry *cost;
 	struct node_stream *st;
-	int err = node_cost_of(n, cfg, &cost, e);
+	int err;
 
+	node_restore_end(n, of->stream[0] != NULL);
+	err = node_cost_of(n, cfg, &cost, e);
 	if (err)
 		return err;
 	st = node_stream_new(of);

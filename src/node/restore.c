@@ -338,14 +338,11 @@ int node_restore_as(struct node *n, struct call_past *past, struct cr_err *e)
 	bool worked = false;
 
 	n->restoring = past;
-	past->last_id = n->last_id;
-	past->last_endpoint = n->last_endpoint;
+	past->last_id = past->id - 1;
 	if (past->how == RESTORE_MOVED)
 		return 0;
 	if (past->how == RESTORE_TAKEN && check_ids(n, past, e))
 		return -EEXIST;
-	if (past->id)
-		n->last_id = past->id - 1;
 	for (unsigned i = 0; i < 2; i++) {
 		if (!past->slot->stream[i].working)
 			continue;
@@ -363,24 +360,10 @@ int node_restore_as(struct node *n, struct call_past *past, struct cr_err *e)
 	return 0;
 }
 
-static uint32_t larger(uint32_t a, uint32_t b)
-{
-	return a > b ? a : b;
-}
-
 void node_restored(struct node *n, const struct call_past *past, bool is)
 {
 	char name[NODE_HELD_NAME];
 
-	if (n->restoring && past->how == RESTORE_HELD) {
-		n->last_id = larger(n->last_id, past->last_id);
-		n->last_endpoint =
-			larger(n->last_endpoint, past->last_endpoint);
-	} else if (n->restoring && past->how == RESTORE_TAKEN) {
-		/* ours go on as they did */
-		n->last_id = past->last_id;
-		n->last_endpoint = past->last_endpoint;
-	}
 	n->restoring = NULL;
 	if (is || n->cfg.arrives) /* the other process goes on with it */
 		return;
@@ -426,6 +409,12 @@ int node_restored_all(struct node *n, struct cr_err *e)
 			begin_hearing(ep);
 	}
 	return node_keeps(n) ? receivers_listen(n->receivers, n->fd, e) : 0;
+}
+
+void node_restore_end(struct node *n, unsigned i)
+{
+	if (n->restoring)
+		n->restoring->end = i;
 }
 
 int node_restore_at_shared(const struct node *n, struct cr_err *e)
@@ -534,7 +523,7 @@ void node_restore_heard(const struct node *n, struct endpoint *endpoint)
 	learn_set_counts(&endpoint->learn, count);
 }
 
-unsigned node_restore_shared(struct node *n, int *fd, unsigned nfd)
+unsigned node_restore_shared(struct node *n, int *fd)
 {
 	struct sockaddr_storage at = { .ss_family = AF_UNSPEC },
 				want = n->cfg.rtp;
@@ -543,14 +532,14 @@ unsigned node_restore_shared(struct node *n, int *fd, unsigned nfd)
 
 	if (!n->cfg.store)
 		return 0;
-	had = store_take(n->cfg.store, "rtp", fd, nfd);
+	had = store_take(n->cfg.store, "rtp", fd, NODE_RECEIVERS_MAX);
 	if (had <= 0)
 		return 0;
 	(void)getsockname(fd[0], (struct sockaddr *)&at, &len);
 	if (!address_port(&want))
 		address_set_port(&want, address_port(&at));
-	if ((unsigned)had == nfd && address_equal(&at, &want))
-		return nfd;
+	if (address_equal(&at, &want))
+		return (unsigned)had;
 	while (had)
 		(void)close(fd[--had]);
 	return 0;

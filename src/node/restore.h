@@ -66,9 +66,9 @@ struct call_past {
 	struct stream_past stream[2];
 	struct state_slot *slot;
 	/* the node's */
-	bool taken;			 /**< the slot has an owner */
-	unsigned end;			 /**< that is being opened */
-	uint32_t last_id, last_endpoint; /**< of the node, before */
+	bool taken;	  /**< the slot has an owner */
+	unsigned end;	  /**< that is being opened, or its stream */
+	uint32_t last_id; /**< of its streams, so far */
 };
 
 /** Is there a store that outlives the process? */
@@ -125,6 +125,8 @@ void node_call_forget(const struct node_call *c);
 /** The same of an endpoint. */
 void node_endpoint_forget(const struct node_endpoint *ep);
 
+/** End @i is being opened, or its stream begins; if a call is restored. */
+void node_restore_end(struct node *n, unsigned i);
 /** May the call that is being restored be at the shared port? 0; or
  * -EADDRNOTAVAIL with @e: its packets do not come there. */
 int node_restore_at_shared(const struct node *n, struct cr_err *e);
@@ -134,9 +136,9 @@ int node_restore_at_shared(const struct node *n, struct cr_err *e);
 int node_restore_ports(struct node_endpoint *ep, bool rtcp, struct cr_err *e);
 /** @endpoint, of the end that is being opened, has heard before. */
 void node_restore_heard(const struct node *n, struct endpoint *endpoint);
-/** The sockets of the shared port, into @fd[@nfd], if it is as it was. Returns
- * how many. */
-unsigned node_restore_shared(struct node *n, int *fd, unsigned nfd);
+/** The sockets of the shared port, if its address is as it was. Returns how
+ * many. */
+unsigned node_restore_shared(struct node *n, int *fd);
 /** @st, whose call has a slot, has its transcoder or types, and nobody sees it
  * yet: it writes to the slot, and goes on by node->restoring. */
 void node_keep_stream(const struct node_stream *st);

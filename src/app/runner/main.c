@@ -703,6 +703,10 @@ static void on_hangup(evutil_socket_t sig, short what, void *arg)
 	if (d->records)
 		lines_reopen(d->records);
 	reopen_log(d, true);
+	if (d->upgrade) { /* the next daemon's, if there is one */
+		report_unsent(notify_send(&d->notify, "HANGUP=1"));
+		return;
+	}
 	if (d->serving && program_is_replaced(d) && store_on(&d->notify)) {
 		if (!start_upgrade(d, d->program, &e))
 			return; /* on_upgraded() */
@@ -1090,6 +1094,7 @@ int main(int argc, char **argv)
 	static struct daemon d = { .notify = { .fd = -1 }, .hand_over = -1 };
 	struct cr_err e = { "" }, why = { "" }, why_not = { "" };
 	struct log_config log = { 0 };
+	const char *upgrade_to;
 	bool filtered;
 
 	if (no_standard) {
@@ -1097,8 +1102,8 @@ int main(int argc, char **argv)
 			      strerror(-no_standard));
 		return 1;
 	}
-	if (runner_supervised(argc, argv))
-		return supervise(argv);
+	if (runner_supervised(argc, argv, &upgrade_to))
+		return supervise(argv, upgrade_to);
 	remember_program(&d);
 	runner_options_parse(&d.opt, argc, argv);
 	if (d.opt.show_schedulers)

@@ -436,6 +436,11 @@ static const struct field rows[] = {
 	    "it lives for 10 s. Exit codes and signals are passed on. It is "
 	    "not needed under systemd with FileDescriptorStoreMax=.",
 	    AT(supervise), .flags = FIELD_COMMAND_LINE),
+	OPT(FIELD_TEXT, "upgrade-to", "PATTERN",
+	    "With --supervise: programs that codec-ctl upgrade may name, as "
+	    "/opt/runner-*/bin/codec-runner, where * is no / and no . at a "
+	    "name's begin. Default: only the one at the path of this one.",
+	    AT(upgrade_to), .flags = FIELD_COMMAND_LINE),
 
 	OPT(FIELD_TEXT, "replicate", "URL",
 	    "Copy the calls to this store, from which another node takes them "
@@ -781,12 +786,13 @@ static void load_parts(struct runner_options *o)
 	judge(o, "codec-kernels", 0, cr_kernels_choose(o->kernels, &e), &e);
 }
 
-bool runner_supervised(int argc, char **argv)
+bool runner_supervised(int argc, char **argv, const char **upgrade_to)
 {
 	static const struct field flag = { .kind = FIELD_BOOL };
 	const char *value = cli_peek(&rows_cli, argc, argv, "supervise");
 	int64_t on = 1;
 
+	*upgrade_to = cli_peek(&rows_cli, argc, argv, "upgrade-to");
 	/* a wrong value is for the daemon to refuse */
 	if (value && *value && !field_read_number(&flag, value, &on))
 		return false;

@@ -42,7 +42,8 @@ struct runner_options {
 	const char *plan;		    /**< a mix of calls, or NULL */
 	const char *replicate, *standby_of; /**< NULL: none */
 	cr_ns replicate_interval;
-	bool supervise; /**< by --supervise, in the parent only */
+	bool supervise;		/**< by --supervise, in the parent only */
+	const char *upgrade_to; /**< the same; NULL: nothing else */
 	bool check, dump, show_example, show_page;
 	struct networks acl;	/**< those of ng        */
 	struct send_to send_to; /**< the node's */
@@ -62,8 +63,8 @@ int runner_options_again(struct runner_options *o);
 
 void runner_options_free(struct runner_options *o);
 
-/** Does @argv have --supervise? */
-bool runner_supervised(int argc, char **argv);
+/** Does @argv have --supervise? *@upgrade_to: of --upgrade-to, or NULL. */
+bool runner_supervised(int argc, char **argv, const char **upgrade_to);
 
 /** Does --scheduler name one of the kernel's? They give priorities to threads
  * of calls. */

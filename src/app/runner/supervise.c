@@ -10,6 +10,7 @@
  *   signals  ---> SIGTERM, SIGINT, SIGQUIT, SIGHUP are passed on -->  daemon
  *   daemon   ---> FDSTORE=1, FDSTOREREMOVE=1, WATCHDOG=1 ---------->  held here
  *   daemon   ---> UPGRADE=PROGRAM, UPGRADE=: app/runner/upgrade.h
+ *   daemon   ---> HANGUP=1: a SIGHUP that came during an upgrade, given back
  *
  * It reads no options and keeps no state but descriptors and their names: there
  * is little that can fail. One thread; nothing blocks but poll(2). Only
@@ -23,13 +24,17 @@
  * Beside the daemon there may be the next one, from UPGRADE=PROGRAM until the
  * daemon says UPGRADED=1, which makes that one the daemon. What it stores and
  * removes before that counts from then on. Until then it dies with the daemon,
- * and is nobody's loss.
+ * and is nobody's loss; SIGHUP waits for whichever of the two is left.
+ *
+ * The daemon may be subverted, and no program is started on its word alone: it
+ * has the supervisor's path, or one that --upgrade-to allows.
  */
 #define _GNU_SOURCE
 #include "app/runner/supervise.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <poll.h>
@@ -81,8 +86,9 @@ struct kept {
 };
 
 struct supervisor {
-	char **argv; /* of the daemon */
-	char program[PATH_MAX];
+	char **argv;		/* of the daemon */
+	const char *upgrade_to; /* NULL: own only */
+	char own[PATH_MAX], program[PATH_MAX];
 	struct notify up; /* the manager; fd -1: none */
 	int sock, signals;
 	char address[sizeof(((struct sockaddr_un *)0)->sun_path)];
@@ -101,7 +107,7 @@ struct supervisor {
 	bool ready;	/* this daemon */
 	bool once;	/* the manager has heard READY=1 */
 	bool reloading; /* and waits for another */
-	bool hangup;	/* SIGHUP came before it was ready */
+	bool hangup;	/* SIGHUP waits until it is ready */
 	bool ending;
 	unsigned restarts; /* all */
 	unsigned quick;	   /* daemons in a row that lived for a short time */
@@ -367,6 +373,38 @@ static void start_daemon_process(struct supervisor *s)
 
 /* --- upgrades --- */
 
+/* SIGHUP goes to the daemon that stays: when it is ready, and no next one is
+ * there. One that starts reads what there is. */
+static void hang_up(struct supervisor *s)
+{
+	s->hangup = s->child && (!s->ready || s->next);
+	if (s->child && !s->hangup)
+		(void)kill(s->child, SIGHUP);
+}
+
+static int check_path(const struct supervisor *s, const char *program,
+		      struct cr_err *e)
+{
+	if (!strcmp(program, s->own) ||
+	    (s->upgrade_to &&
+	     !fnmatch(s->upgrade_to, program, FNM_PATHNAME | FNM_PERIOD)))
+		return 0;
+	return cr_fail(e, -EPERM,
+		       "%s is not started: only %s, and what --upgrade-to "
+		       "allows (%s)",
+		       program, s->own,
+		       s->upgrade_to ? s->upgrade_to : "nothing");
+}
+
+/* The next daemon has gone, or is the daemon (@is). */
+static void settle_next(struct supervisor *s, bool is)
+{
+	s->next = 0;
+	settle_kept(s, is);
+	if (s->hangup && !is)
+		hang_up(s);
+}
+
 /* The daemon hears why there is none, by the hand-over; or, without memory for
  * that, by its end. A process that has none would take the calls. */
 static void start_next(struct supervisor *s, const char *program, int hand_over)
@@ -381,7 +419,7 @@ static void start_next(struct supervisor *s, const char *program, int hand_over)
 		pid = cr_fail(&e, -EBUSY, "an upgrade is under way");
 	else if (!s->ready || s->ending)
 		pid = cr_fail(&e, -EBUSY, "the daemon is not ready, or ends");
-	else
+	else if (!(pid = check_path(s, program, &e)))
 		pid = fork_daemon(s, program, true, &e);
 	if (pid > 0) {
 		s->next = pid;
@@ -404,8 +442,7 @@ static void end_next(struct supervisor *s)
 		return;
 	(void)kill(s->next, SIGKILL);
 	(void)waitpid(s->next, NULL, 0);
-	s->next = 0;
-	settle_kept(s, false);
+	settle_next(s, false);
 }
 
 /* The daemon has given all that it had to the next one, and ends. */
@@ -414,9 +451,8 @@ static void promote_next(struct supervisor *s)
 	log_event(LOG_INFO, "upgraded", LOG_INT("pid", s->next),
 		  LOG_INT("was", s->child));
 	s->child = s->next; /* 0: it has died since, and another one starts */
-	s->next = 0;
-	settle_kept(s, true);
 	s->ready = false;
+	settle_next(s, true);
 	s->started = s->restart_at = clock_now();
 	s->aborted = 0;
 	s->upgraded = true;
@@ -434,13 +470,17 @@ static bool take_notice(struct supervisor *s, const char *line)
 		s->fed = clock_now();
 		return false;
 	}
+	if (!strcmp(line, "HANGUP=1")) {
+		hang_up(s);
+		return false;
+	}
 	if (!strcmp(line, "READY=1")) {
 		bool first = !s->once || s->reloading;
 
-		if (s->hangup && s->child)
-			(void)kill(s->child, SIGHUP);
 		s->once = s->ready = true;
-		s->reloading = s->hangup = false;
+		s->reloading = false;
+		if (s->hangup)
+			hang_up(s);
 		s->unready = 0;
 		s->fed = clock_now();
 		return first;
@@ -597,12 +637,11 @@ static bool reap_children(struct supervisor *s, int *code)
 		/* pending output of a daemon that has ended */
 		for (unsigned i = 0; i < BURST && hear_daemon(s); i++)
 			;
-		if (pid == s->next) {
-			s->next = 0;
-			settle_kept(s, false);
-		}
+		if (pid == s->next)
+			settle_next(s, false);
 		if (pid != s->child)
 			continue;
+		s->hangup = false; /* the next one reads what there is */
 		/* what it has half of, a fresh one has whole */
 		end_next(s);
 		if (WIFEXITED(status) || s->ending) {
@@ -620,9 +659,7 @@ static bool reap_children(struct supervisor *s, int *code)
 static bool pass_signal(struct supervisor *s, int sig)
 {
 	if (sig == SIGHUP) {
-		if (s->child && s->ready)
-			(void)kill(s->child, sig);
-		s->hangup = s->child && !s->ready;
+		hang_up(s);
 		return false;
 	}
 	s->ending = true;
@@ -764,12 +801,12 @@ static int open_signalfd(struct supervisor *s)
 static int prepare_program(struct supervisor *s, char **argv)
 {
 	static char off[] = "--supervise=no";
-	ssize_t len =
-		readlink("/proc/self/exe", s->program, sizeof(s->program) - 1);
+	ssize_t len = readlink("/proc/self/exe", s->own, sizeof(s->own) - 1);
 	size_t argc = 0;
 
 	if (len < 0)
 		return -errno;
+	memcpy(s->program, s->own, sizeof(s->own));
 	while (argv[argc])
 		argc++;
 	s->argv = calloc(argc + 2, sizeof(*s->argv));
@@ -780,12 +817,13 @@ static int prepare_program(struct supervisor *s, char **argv)
 	return 0;
 }
 
-int supervise(char **argv)
+int supervise(char **argv, const char *upgrade_to)
 {
 	static struct supervisor s = { .sock = -1, .signals = -1 };
 	struct cr_err e = { "" };
 	int err, code = 1;
 
+	s.upgrade_to = upgrade_to;
 	descriptors_raise();
 	err = notify_open(&s.up, &e);
 	if (!err)

@@ -310,8 +310,6 @@ static int send_costs(const struct upgrade *u, struct cr_err *e)
 static int move_all(struct upgrade *u, struct cr_err *e)
 {
 	struct node *n = u->cfg.node;
-	uint32_t stream, endpoint;
-	char text[TEXT];
 	int err = move_kind(u, NODE_UNIT_ENDPOINT, e);
 
 	if (!err)
@@ -330,10 +328,7 @@ static int move_all(struct upgrade *u, struct cr_err *e)
 		err = send_costs(u, e);
 	if (err)
 		return err;
-	node_last_ids(n, &stream, &endpoint);
-	(void)snprintf(text, sizeof(text), "end %" PRIu32 " %" PRIu32, stream,
-		       endpoint);
-	err = send_words(u->fd, text, NULL, 0);
+	err = send_words(u->fd, "end", NULL, 0);
 	return err ? cr_fail(e, err, "the hand-over: %s", strerror(-err))
 		   : expect_words(u->fd, "alive", ALIVE_LIMIT, e);
 }
@@ -568,15 +563,13 @@ static int take_slot(struct service *sv, const char *text, const int *rights,
 }
 
 /* Until the old process has said "end". */
-static int take_slots(int fd, struct service *sv, uint32_t *stream,
-		      uint32_t *endpoint, struct cr_err *e)
+static int take_slots(int fd, struct service *sv, struct cr_err *e)
 {
 	char text[TEXT];
 	int rights[NODE_MOVE_FDS], rc;
 
 	while ((rc = receive_words(fd, text, rights, CR_NEVER)) >= 0) {
-		if (!rc && sscanf(text, "end %" SCNu32 " %" SCNu32, stream,
-				  endpoint) == 2)
+		if (!strcmp(text, "end"))
 			return 0;
 		if (!rc && !strncmp(text, "cost ", 5)) {
 			/* one that it cannot use is measured */
@@ -594,13 +587,12 @@ static int take_slots(int fd, struct service *sv, uint32_t *stream,
 
 int upgrade_arrive(int fd, struct service *sv, struct cr_err *e)
 {
-	uint32_t stream = 0, endpoint = 0;
 	int err = send_words(fd, "ready", NULL, 0);
 
 	if (!err)
-		err = take_slots(fd, sv, &stream, &endpoint, e);
+		err = take_slots(fd, sv, e);
 	if (!err)
-		err = node_arrived(service_node(sv), stream, endpoint, e);
+		err = node_arrived(service_node(sv), e);
 	return err && !*e->text ? cr_fail(e, err, "the old process has ended")
 				: err;
 }

@@ -163,14 +163,14 @@ static void ids_go_round_past_those_in_use(void **state)
 	c[0] = talk_start(&r, BOTH_PCMU);
 	ep[0] = open_endpoint(&r); /* behind the two of the call */
 	assert_int_equal(ep[0]->id, 3);
-	r.node->last_id = r.node->last_endpoint = UINT32_MAX - 1;
+	r.node->ids->stream = r.node->ids->endpoint = UINT32_MAX - 1;
 	c[1] = talk_start(&r, BOTH_PCMU);
 	assert_int_equal(node_call_id(c[1]), UINT32_MAX);
 	assert_int_equal(node_stream_id(node_call_stream(c[1], 1)), 3);
 	/* it has had UINT32_MAX and 4 */
 	ep[1] = open_endpoint(&r);
 	assert_int_equal(ep[1]->id, 5);
-	r.node->last_id = r.node->last_endpoint = UINT32_MAX;
+	r.node->ids->stream = r.node->ids->endpoint = UINT32_MAX;
 	c[2] = talk_start(&r, BOTH_PCMU);
 	assert_int_equal(node_call_id(c[2]), 4);
 	assert_ptr_equal(node_call_find(r.node, UINT32_MAX), c[1]);

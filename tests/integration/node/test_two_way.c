@@ -107,7 +107,7 @@ static void one_stream_of_two_is_refused(void **state)
 
 	fixture_open(&r, &o);
 	assert_int_equal(start(&r, 8000, &c, &e), -ENOSPC);
-	assert_int_equal(r.node->last_id, 2); /* it is the second one */
+	assert_int_equal(r.node->ids->stream, 2); /* it is the second one */
 	assert_refused_without_trace(&r);
 	assert_int_equal(start(&r, 5000, &c, &e), 0);
 	fixture_close(&r);

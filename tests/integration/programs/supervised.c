@@ -3,6 +3,8 @@
  * A daemon that does what lines of standard input say, and its supervisor: what
  * codec-runner --supervise does for a daemon that holds descriptors.
  *
+ * With an argument, that is --upgrade-to. SIGHUP prints "hangup PID".
+ *
  * At the start it takes all that was passed and prints it:
  *   ready PID NAME=TEXT,TEXT NAME=TEXT...
  *
@@ -162,6 +164,16 @@ static void be_next(int fd)
 	(void)close(fd);
 }
 
+static void on_hangup(int sig)
+{
+	char text[32];
+	int len = snprintf(text, sizeof(text), "hangup %d\n", (int)getpid());
+
+	(void)sig;
+	if (write(STDOUT_FILENO, text, (size_t)len) != len)
+		abort();
+}
+
 static int obey(void)
 {
 	struct cr_err e = { "" };
@@ -170,6 +182,7 @@ static int obey(void)
 
 	if (notify_open(&manager, &e))
 		return 1;
+	(void)signal(SIGHUP, on_hangup);
 	if (store_take(&manager, UPGRADE_NAME, &fd, 1) == 1)
 		be_next(fd);
 	print_passed();
@@ -205,6 +218,6 @@ static int obey(void)
 int main(int argc, char **argv)
 {
 	if (strcmp(argv[argc - 1], "--supervise=no"))
-		return supervise(argv);
+		return supervise(argv, argv[1]);
 	return obey();
 }

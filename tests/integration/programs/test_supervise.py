@@ -177,11 +177,11 @@ def test_others_cannot_speak_for_the_daemon(daemon, manager):
 class Obedient:
     """supervised.c. held: what it was passed at its start."""
 
-    def __init__(self, log):
+    def __init__(self, log, upgrade_to):
         self.log = log
         with open(log, "w") as f:
             self.process = subprocess.Popen(
-                [os.environ["SUPERVISED"]], stdin=subprocess.PIPE,
+                [os.environ["SUPERVISED"], upgrade_to], stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE, stderr=f, text=True)
         self.begun()
 
@@ -220,7 +220,7 @@ class Obedient:
 
 @pytest.fixture
 def obedient(tmp_path):
-    o = Obedient(tmp_path / "log")
+    o = Obedient(tmp_path / "log", tmp_path / "at/program*")
     yield o
     o.process.stdin.close()
     if o.process.poll() is None:
@@ -292,6 +292,43 @@ def test_what_the_next_daemon_stores_counts_when_it_is_the_daemon(obedient):
     obedient.upgraded()
     until(lambda: len(children(obedient.process.pid)) == 1)
     assert obedient.kill() == {"a": "next", "b": "two", "n": "next"}
+
+
+def test_a_signal_to_reload_reaches_the_daemon_that_stays(obedient):
+    hang_up = lambda: obedient.process.send_signal(signal.SIGHUP)  # noqa: E731
+    hang_up()
+    heard = obedient.process.stdout.readline
+    assert heard() == f"hangup {obedient.pid}\n"
+    assert obedient.upgrade() == "ready"
+    hang_up()
+    obedient.upgraded()
+    assert heard() == f"hangup {obedient.pid}\n"
+    assert obedient.upgrade() == "ready"
+    hang_up()
+    obedient.process.stdin.write("cancel\n")
+    obedient.process.stdin.flush()
+    assert {heard(), heard()} == {"done\n", f"hangup {obedient.pid}\n"}
+    assert obedient.upgrade() == "ready"
+    hang_up()
+    obedient.kill()  # the next one reads what there is
+    obedient.say("put a one")
+
+
+def test_a_daemon_cannot_have_any_program_started(obedient, tmp_path):
+    own = os.environ["SUPERVISED"]
+    program = tmp_path / "at" / "program-2"
+    program.parent.mkdir()
+    program.write_bytes(pathlib.Path(own).read_bytes())
+    program.chmod(0o755)
+    for other in ("/bin/true", f"{program.parent}/./program-2",
+                  f"{program.parent}/program/../program-2",
+                  f"{tmp_path}/../{tmp_path.name}/at/program-2",
+                  f"{os.path.dirname(own)}/./{os.path.basename(own)}"):
+        assert "is not started: only" in obedient.upgrade(other), other
+    assert len(children(obedient.process.pid)) == 1
+    assert obedient.upgrade(program) == "ready"
+    obedient.upgraded()
+    assert os.readlink(f"/proc/{obedient.pid}/exe") == str(program)
 
 
 def test_a_program_is_looked_at_again_before_it_is_restarted(obedient,
