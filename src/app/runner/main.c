@@ -3,16 +3,6 @@
  * codec-runner: the daemon. Reads the command line, gives up rights, starts the
  * service, waits for signals. What it does is in src/node.
  *
- * The service manager that has started the daemon, if one has (systemd), is
- * notified when the daemon is ready, of what it does, and, for WatchdogSec=,
- * that its workers advance:
- *
- *   notify_ready()     READY=1, then every few seconds STATUS=, and
- *                      WATCHDOG=1 unless a worker is lost: stuck, and without
- *                      another thread for its place
- *   on_hangup()        RELOADING=1; notify_ready() follows
- *   notify_stopping()  STOPPING=1; no watchdog from then on
- *
  * The configuration is read again while the daemon runs. All of it is taken, or
  * nothing: then the log says why. Rows with FIELD_LIVE change;
  * of the rest the log says that it needs a restart. A value set by a client
@@ -25,22 +15,19 @@
 #include <errno.h>
 #include <event2/event.h>
 #include <event2/thread.h>
-#include <inttypes.h>
-#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <urcu.h>
 
 #include "app/runner/options.h"
 #include "app/runner/capacity_plan.h"
+#include "app/runner/service_manager.h"
 #include "app/runner/supervise.h"
 #include "app/runner/upgrade.h"
 #include "base/address.h"
-#include "base/clock.h"
 #include "base/topology.h"
 #include "base/descriptors.h"
 #include "base/memory.h"
@@ -56,7 +43,6 @@
 #include "node/replicate.h"
 #include "observe/line_file.h"
 #include "observe/log.h"
-#include "observe/notify.h"
 #include "observe/store.h"
 #include "protocol/kept_calls.h"
 #include "protocol/service.h"
@@ -82,21 +68,15 @@ struct daemon {
 	unsigned signals;
 	int exit_code;
 
-	/* the service manager; notify.fd -1: there is none */
-	struct notify notify;
-	struct event *tick, *store;
+	struct service_manager manager;
 	struct state_memory *state;  /* of calls; NULL: nobody holds it */
 	struct replicate *replicate; /* or NULL */
-	cr_ns store_each; /* until what waits for the store is sent again */
-	cr_ns tick_each, status_at; /* between ticks; of the last STATUS= */
-	bool stopping;
 
 	/* an upgrade to another process, or from one */
 	int hand_over; /* -1: this one has not been started by one */
 	struct upgrade *upgrade;
-	void *asker;		/* NULL: SIGHUP */
-	char program[PATH_MAX]; /* as it was at the start */
-	struct stat file;	/* what was there */
+	void *asker; /* NULL: SIGHUP */
+	struct upgrade_program program;
 };
 
 /* Give up the rights that @o says. 0; or -errno with @e: what has to be
@@ -159,127 +139,7 @@ static void report_rights(const struct runner_options *o, bool filtered,
 			  LOG_STR("why", "SIGHUP cannot read it again"));
 }
 
-/* --- the service manager --- */
-
-/* Between two lines of status: people read them. */
-#define STATUS_EACH (5 * CR_SEC)
-/* The watchdog is fed so often within its time: a busy machine may be late. */
-enum { FEEDS = 3 };
-#define TICK_MIN (10 * CR_MS)
-/* Until what waits for the holder of descriptors is sent again: until then the
- * calls that have come do not survive. Doubled while it does not read. */
-#define STORE_MIN CR_MS
-/* The time that the end takes beside the drain: traces are written out. */
-#define END_MARGIN (15 * CR_SEC)
-
-/* The next tick sends what is lost again, but for the two ends. */
-static void report_unsent(int err)
-{
-	if (err)
-		log_event(LOG_WARN, "manager-not-notified",
-			  LOG_STR("why", strerror(-err)));
-}
-
-static void report_status(struct daemon *d)
-{
-	struct node_stats s;
-
-	node_stats(service_node(d->service), &s);
-	d->status_at = clock_now();
-	report_unsent(
-		notify_send(&d->notify,
-			    "STATUS=%s%s%u calls, load %.2f of %.2f CPUs, %s, "
-			    "%llu frames lost",
-			    d->config.taken ? "" : "options not taken: ",
-			    service_draining(d->service) ? "draining: " : "",
-			    s.calls, s.load, s.bound, s.scheduler, s.lost));
-}
-
-/* A worker that is stuck without a substitute serves nobody: the manager starts
- * the daemon again when the watchdog has not been fed for its time. */
-static void on_tick(evutil_socket_t fd, short what, void *arg)
-{
-	struct daemon *d = arg;
-
-	(void)fd, (void)what;
-	if (d->stopping)
-		return;
-	/* the nearest tick: one may be a little early */
-	if (clock_now() - d->status_at >= STATUS_EACH - d->tick_each / 2)
-		report_status(d);
-	if (!d->notify.watchdog)
-		return;
-	if (node_advances(service_node(d->service)))
-		report_unsent(notify_send(&d->notify, "WATCHDOG=1"));
-	else
-		report_unsent(notify_send(&d->notify,
-					  "STATUS=a worker is stuck, and no "
-					  "thread can take its place"));
-}
-
-/* The daemon serves. 0, or -ENOMEM: the manager hears nothing later on. */
-static int notify_ready(struct daemon *d)
-{
-	cr_ns each = STATUS_EACH;
-	struct timeval interval;
-
-	if (d->notify.fd < 0 || d->stopping)
-		return 0;
-	if (d->notify.watchdog)
-		each = cr_ns_min(each, d->notify.watchdog / FEEDS);
-	d->tick_each = cr_ns_max(each, TICK_MIN);
-	report_unsent(notify_send(&d->notify, "READY=1"));
-	report_status(d);
-	if (d->tick)
-		return 0;
-	interval = (struct timeval){ d->tick_each / CR_SEC,
-				     d->tick_each % CR_SEC / CR_US };
-	d->tick = event_new(d->base, -1, EV_PERSIST, on_tick, d);
-	return d->tick && !event_add(d->tick, &interval) ? 0 : -ENOMEM;
-}
-
-/* A burst of calls fills the manager's queue, which it reads within
- * milliseconds; a manager that is started anew takes longer. */
-static void on_store(evutil_socket_t fd, short what, void *arg)
-{
-	struct daemon *d = arg;
-	struct store_stats was, is;
-	struct timeval after;
-	bool waits;
-
-	(void)fd, (void)what;
-	store_stats(&d->notify, &was);
-	waits = store_retry(&d->notify);
-	store_stats(&d->notify, &is);
-	if (is.waiting < was.waiting) /* it reads */
-		d->store_each = STORE_MIN;
-	if (!waits)
-		return;
-	after = (struct timeval){ d->store_each / CR_SEC,
-				  d->store_each % CR_SEC / CR_US };
-	(void)evtimer_add(d->store, &after);
-	d->store_each = cr_ns_min(2 * d->store_each, STATUS_EACH);
-}
-
-static void on_store_waits(void *arg)
-{
-	const struct timeval soon = { 0, STORE_MIN / CR_US };
-	struct daemon *d = arg;
-
-	(void)evtimer_add(d->store, &soon);
-}
-
-static int open_manager(struct daemon *d, struct cr_err *e)
-{
-	int err = notify_open(&d->notify, e);
-
-	if (err)
-		return err;
-	d->store = evtimer_new(d->base, on_store, d);
-	d->store_each = STORE_MIN;
-	store_on_wait(&d->notify, on_store_waits, d);
-	return d->store ? 0 : -ENOMEM;
-}
+/* --- what outlives the process --- */
 
 /* The state of calls: that of a process that has died or gives them, or a new
  * one. Without it, calls end with this process. 0; or -EINVAL with @e: a
@@ -289,11 +149,11 @@ static int open_state_memory(struct daemon *d, struct cr_err *why)
 	struct cr_err e = { "" };
 	int fd;
 
-	if (!store_on(&d->notify) && !d->opt.replicate)
+	if (!store_on(&d->manager.notify) && !d->opt.replicate)
 		return 0;
-	if (store_take(&d->notify, UPGRADE_NAME, &fd, 1) == 1)
+	if (store_take(&d->manager.notify, UPGRADE_NAME, &fd, 1) == 1)
 		d->hand_over = fd;
-	if (store_take(&d->notify, "state", &fd, 1) == 1) {
+	if (store_take(&d->manager.notify, "state", &fd, 1) == 1) {
 		d->state = state_memory_adopt(fd, &e);
 		if (!d->state && d->hand_over >= 0)
 			return cr_fail(why, -EINVAL, "%s", e.text);
@@ -304,7 +164,8 @@ static int open_state_memory(struct daemon *d, struct cr_err *why)
 	if (!d->state) {
 		d->state = state_memory_new(&e);
 		fd = d->state ? state_memory_fd(d->state) : -1;
-		if (!d->state || store_put(&d->notify, "state", &fd, 1)) {
+		if (!d->state ||
+		    store_put(&d->manager.notify, "state", &fd, 1)) {
 			log_event(LOG_WARN, "state-not-kept",
 				  LOG_STR("why", e.text));
 			state_memory_free(d->state);
@@ -313,7 +174,7 @@ static int open_state_memory(struct daemon *d, struct cr_err *why)
 		}
 	}
 	d->opt.service.node.state = d->state;
-	d->opt.service.node.store = &d->notify;
+	d->opt.service.node.store = &d->manager.notify;
 	d->opt.service.node.arrives = d->hand_over >= 0;
 	return 0;
 }
@@ -346,18 +207,6 @@ static int open_replicate(struct daemon *d, struct cr_err *e)
 	err = replicate_open(&d->replicate, &cfg, e);
 	d->opt.service.replicate = d->replicate;
 	return err;
-}
-
-/* It ends, and may take @limit for that. */
-static void notify_stopping(struct daemon *d, cr_ns limit)
-{
-	if (d->notify.fd < 0)
-		return;
-	d->stopping = true;
-	report_unsent(notify_send(&d->notify,
-				  "STOPPING=1\nSTATUS=draining\n"
-				  "EXTEND_TIMEOUT_USEC=%" PRId64,
-				  (limit + END_MARGIN) / CR_US));
 }
 
 /* --- the configuration, read again --- */
@@ -549,7 +398,7 @@ static void on_end_signal(evutil_socket_t sig, short what, void *arg)
 
 	(void)what;
 	log_event(LOG_INFO, "signal", LOG_INT("number", sig));
-	notify_stopping(d, limit);
+	manager_stopping(&d->manager, limit);
 	service_drain(d->service, limit, true);
 }
 
@@ -583,25 +432,6 @@ static void on_again(evutil_socket_t fd, short what, void *arg)
 
 /* For the requests of connections that were accepted before the calls move. */
 #define HTTP_FINISH (200 * CR_MS)
-
-/* Which file this process runs. */
-static void remember_program(struct daemon *d)
-{
-	static const char self[] = "/proc/self/exe";
-	ssize_t len = readlink(self, d->program, sizeof(d->program) - 1);
-
-	if (len < 0 || stat(self, &d->file))
-		d->program[0] = '\0';
-}
-
-/* Is another file at its path by now? */
-static bool program_is_replaced(const struct daemon *d)
-{
-	struct stat now;
-
-	return *d->program && !stat(d->program, &now) &&
-	       (now.st_ino != d->file.st_ino || now.st_dev != d->file.st_dev);
-}
 
 static int refuse_upgrade(void *arg, struct cr_err *e)
 {
@@ -652,14 +482,14 @@ static void on_upgraded(void *arg, int err, const struct cr_err *why,
 	if (asked)
 		return;
 	reread_config(d); /* as SIGHUP wanted */
-	(void)notify_ready(d);
+	(void)manager_ready(&d->manager, d->service);
 }
 
 static int start_upgrade(struct daemon *d, const char *program,
 			 struct cr_err *e)
 {
 	const struct upgrade_config cfg = { .base = d->base,
-					    .manager = &d->notify,
+					    .manager = &d->manager.notify,
 					    .node = service_node(d->service),
 					    .refuse = refuse_upgrade,
 					    .moves = finish_requests,
@@ -679,7 +509,7 @@ static int on_upgrade(void *arg, const char *program, void *asker,
 		      struct cr_err *e)
 {
 	struct daemon *d = arg;
-	int err = start_upgrade(d, program ? program : d->program, e);
+	int err = start_upgrade(d, program ? program : d->program.path, e);
 
 	if (!err)
 		d->asker = asker;
@@ -694,27 +524,23 @@ static void on_hangup(evutil_socket_t sig, short what, void *arg)
 	struct cr_err e = { "" };
 
 	(void)sig, (void)what;
-	/* notify-reload wants to know which reload it is: one that began later
-	 */
-	if (!d->stopping)
-		report_unsent(notify_send(
-			&d->notify, "RELOADING=1\nMONOTONIC_USEC=%" PRId64,
-			clock_now() / CR_US));
+	manager_reloading(&d->manager);
 	if (d->records)
 		lines_reopen(d->records);
 	reopen_log(d, true);
 	if (d->upgrade) { /* the next daemon's, if there is one */
-		report_unsent(notify_send(&d->notify, "HANGUP=1"));
+		manager_hangup_later(&d->manager);
 		return;
 	}
-	if (d->serving && program_is_replaced(d) && store_on(&d->notify)) {
-		if (!start_upgrade(d, d->program, &e))
+	if (d->serving && upgrade_program_replaced(&d->program) &&
+	    store_on(&d->manager.notify)) {
+		if (!start_upgrade(d, d->program.path, &e))
 			return; /* on_upgraded() */
 		log_event(LOG_ERROR, "upgrade-failed", LOG_STR("why", e.text));
 	}
 	if (d->serving)
 		reread_config(d);
-	(void)notify_ready(d);
+	(void)manager_ready(&d->manager, d->service);
 }
 
 /* Only this thread handles signals; the others inherit the blocked set. Their
@@ -862,7 +688,7 @@ static int open_ng(struct daemon *d, struct cr_err *e)
 /* Descriptors of calls that could not be restored. */
 static void close_rest(struct daemon *d)
 {
-	unsigned closed = store_close_rest(&d->notify);
+	unsigned closed = store_close_rest(&d->manager.notify);
 
 	if (closed)
 		log_event(LOG_WARN, "store-rest", LOG_INT("closed", closed));
@@ -885,7 +711,7 @@ static int start_daemon(struct daemon *d, struct cr_err *e)
 					   .taken = true };
 	d->opt.service.config = &d->config;
 	d->opt.service.arg = d;
-	err = open_manager(d, e);
+	err = manager_open(&d->manager, d->base, &d->config, e);
 	if (!err)
 		err = open_hosts(d, e);
 	if (!err && d->opt.records)
@@ -931,8 +757,8 @@ _Noreturn static void leave_behind(void)
 
 static void stop_daemon(struct daemon *d)
 {
-	struct event *const events[] = { d->term,  d->intr, d->hup,  d->again,
-					 d->hosts, d->tick, d->store };
+	struct event *const events[] = { d->term, d->intr, d->hup, d->again,
+					 d->hosts };
 	sigset_t old;
 	int err;
 
@@ -955,7 +781,7 @@ static void stop_daemon(struct daemon *d)
 	own_hosts_close(d->here);
 	replicate_close(d->replicate);
 	state_memory_free(d->state);
-	notify_close(&d->notify);
+	manager_close(&d->manager);
 	if (d->base)
 		event_base_free(d->base);
 	libevent_global_shutdown();
@@ -1043,12 +869,12 @@ static int serve(struct daemon *d)
 		announce(d);
 		/* packets do not wait for calls that are set up */
 		thread_long_turns();
-		if (notify_ready(d))
+		if (manager_ready(&d->manager, d->service))
 			log_event(LOG_ERROR, "manager",
 				  LOG_STR("why",
 					  "out of memory: it will not be fed"));
 		(void)event_base_dispatch(d->base);
-		notify_stopping(d, 0);
+		manager_stopping(&d->manager, 0);
 	}
 	stop_daemon(d);
 	rcu_stop();
@@ -1091,7 +917,8 @@ static int printed(int err)
 
 int main(int argc, char **argv)
 {
-	static struct daemon d = { .notify = { .fd = -1 }, .hand_over = -1 };
+	static struct daemon d = { .manager = { .notify = { .fd = -1 } },
+				   .hand_over = -1 };
 	struct cr_err e = { "" }, why = { "" }, why_not = { "" };
 	struct log_config log = { 0 };
 	const char *upgrade_to;
@@ -1104,7 +931,7 @@ int main(int argc, char **argv)
 	}
 	if (runner_supervised(argc, argv, &upgrade_to))
 		return supervise(argv, upgrade_to);
-	remember_program(&d);
+	upgrade_program(&d.program);
 	runner_options_parse(&d.opt, argc, argv);
 	if (d.opt.show_schedulers)
 		return printed(runner_show_schedulers(stdout, &d.opt));

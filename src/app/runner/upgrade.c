@@ -62,6 +62,25 @@ struct upgrade {
 	cr_ns fed;
 };
 
+/* --- which program --- */
+
+void upgrade_program(struct upgrade_program *p)
+{
+	static const char self[] = "/proc/self/exe";
+	ssize_t len = readlink(self, p->path, sizeof(p->path) - 1);
+
+	if (len < 0 || stat(self, &p->file))
+		p->path[0] = '\0';
+}
+
+bool upgrade_program_replaced(const struct upgrade_program *p)
+{
+	struct stat now;
+
+	return *p->path && !stat(p->path, &now) &&
+	       (now.st_ino != p->file.st_ino || now.st_dev != p->file.st_dev);
+}
+
 /* --- messages --- */
 
 /* 0 or -errno. */

@@ -29,6 +29,9 @@
 #define APP_RUNNER_UPGRADE_H
 
 #include <event2/event.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <sys/stat.h>
 
 #include "cr/error.h"
 
@@ -54,6 +57,16 @@ struct upgrade_config {
 		     unsigned calls);
 	void *arg;
 };
+
+/** The program that this process runs. */
+struct upgrade_program {
+	char path[PATH_MAX]; /**< as it was at the start; "": not known */
+	struct stat file;    /**< what was there */
+};
+
+void upgrade_program(struct upgrade_program *p);
+/** Is another file at its path by now? */
+bool upgrade_program_replaced(const struct upgrade_program *p);
 
 /** Begin an upgrade to @program. 0: done() follows; or -errno with @e. */
 int upgrade_start(struct upgrade **out, const struct upgrade_config *cfg,
