@@ -988,6 +988,33 @@ int pipeline_run(struct pipeline *p, struct pipeline_scratch *s,
 	return 0;
 }
 
+void pipeline_warm(struct pipeline *p, struct pipeline_scratch *s,
+		   const uint8_t *payload, size_t bytes, bool encode)
+{
+	const struct pipeline_source *in = p->in;
+	const struct pipeline_output *out = p->out;
+	struct payload_iter it;
+
+	if (payload_open(&in->side, payload, bytes, &it))
+		return;
+	while (payload_next(&it, &s->frame)) {
+		const int16_t *pcm = s->decoded;
+		unsigned n = in->side.codec->decode(in->decoder, &s->frame,
+						    s->decoded);
+
+		if (in->resample) {
+			pcm = s->resampled;
+			n = resample_run(in->resample, s->decoded, n,
+					 s->resampled, CR_FRAME_SAMPLES_MAX);
+		}
+		for (; encode && n >= out->frame; n -= out->frame) {
+			(void)out->side.codec->encode(out->encoder, out->mode,
+						      pcm, &s->frame);
+			pcm += out->frame;
+		}
+	}
+}
+
 /* --- open, close --- */
 
 static int open_sides(struct pipeline *p, const struct pipeline_cfg *cfg,

@@ -170,6 +170,13 @@ int pipeline_run(struct pipeline *p, struct pipeline_scratch *s,
 		 const struct pipeline_input *in, pipeline_emit *emit,
 		 void *arg);
 
+/** Before the first run: go on from where another pipeline was that has had
+ * this payload of input 0. Of several in their order, those whose speech is
+ * also
+ * @encode d come last. Nothing is emitted, and no time passes. */
+void pipeline_warm(struct pipeline *p, struct pipeline_scratch *s,
+		   const uint8_t *payload, size_t bytes, bool encode);
+
 /** In place of packets that never came, @lost (how long they are, and which
  * input it would have been): the decoder's concealment, or what the packet
  * behind, @next, says of them (FEC), encoded. It is to be run next; NULL: it

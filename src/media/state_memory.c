@@ -72,6 +72,19 @@ static bool read_newer(const _Atomic uint64_t *a, const _Atomic uint64_t *b,
 	return true;
 }
 
+const uint8_t *state_recent_payload(const struct state_recent *r, unsigned ago,
+				    bool speech, size_t *bytes)
+{
+	const unsigned room = r->room, most = state_recent_most(room);
+	unsigned at;
+
+	if (ago >= (speech ? r->count : 1) || ago >= most || r->last >= most)
+		return NULL;
+	at = (r->last + most - ago) % most;
+	*bytes = r->bytes[at] < room ? r->bytes[at] : room;
+	return r->data + at * room;
+}
+
 bool state_get_sent(const struct state_stream *s, struct state_sent *out)
 {
 	return read_newer(&s->sent[0].generation, &s->sent[1].generation, out,

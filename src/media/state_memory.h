@@ -9,7 +9,9 @@
  *              former.
  *   sent       of each stream, its last packet: of the thread that sends
  *   heard      of each stream, who its party is: of its receiver
- *   working    of each stream, a worker is in a frame of it, and its payload
+ *   working    of each stream, a worker is in a frame of it
+ *   recent     of each stream, that frame's payload and those of speech before
+ *              it: codecs of an upgraded process are run over them
  *   account    of each stream, what it has counted, and
  *   learned,   of the endpoint that hears it, what that has counted, and its
  *   rtcp       RTCP: of the same threads
@@ -46,6 +48,8 @@ enum { STATE_SLOTS = 32768 };
 
 /** The most of a payload that is kept, octets. */
 #define STATE_PAYLOAD_MAX 2048u
+/** The most payloads that are kept of a stream. */
+enum { STATE_RECENT = 10 };
 /** The longest text of a slot, octets. */
 #define STATE_TEXT_MAX 7936u
 
@@ -117,17 +121,27 @@ struct state_rtcp {
 	_Alignas(CACHE_LINE) struct rtcp_sent stream; /**< the worker's */
 };
 
+/** The last payloads of a stream, each in a room of its own; the newest at
+ * @last, which is that of the frame in work. What a dead process has left of it
+ * may be anything: state_recent_payload() looks. */
+struct state_recent {
+	uint16_t room;	/**< octets for each */
+	uint16_t count; /**< of speech, one behind the other, with the newest */
+	uint16_t last;
+	uint16_t bytes[STATE_RECENT];
+	uint8_t data[STATE_PAYLOAD_MAX];
+};
+
 /** The hot part of a stream, and of the endpoint that it is heard at. Members
  * of two writing threads share no cache line. */
 struct state_stream {
 	_Alignas(CACHE_LINE) struct state_sent_copy sent[2];
-	atomic_uint working; /**< 1: a worker is in a frame of it ... */
-	uint32_t payload_bytes;
+	atomic_uint working; /**< 1: a worker is in a frame of it */
 	_Alignas(CACHE_LINE) struct state_heard_copy heard[2];
 	atomic_ullong learned[LEARN_NCOUNTERS]; /**< see learn_counts() */
 	struct stream_account account;
 	struct state_rtcp rtcp;
-	uint8_t payload[STATE_PAYLOAD_MAX]; /**< ... of this payload */
+	struct state_recent recent; /**< the worker's */
 };
 
 struct state_half {
@@ -186,16 +200,45 @@ static inline void state_put_sent(struct state_stream *s,
 /** A party was learned. The receiver; NULL is fine. */
 void state_put_heard(struct state_stream *s, const struct state_heard *heard);
 
-/** A worker begins a frame of it, of the @bytes at @payload. NULL is fine. */
-static inline void state_begin_frame(struct state_stream *s,
-				     const uint8_t *payload, size_t bytes)
+/** The payloads of recent speech in rooms of @room octets. */
+static inline unsigned state_recent_most(unsigned room)
 {
+	const unsigned fit = room ? STATE_PAYLOAD_MAX / room : 0;
+
+	return fit < STATE_RECENT ? fit : STATE_RECENT;
+}
+
+/** A worker begins a frame of it, of the @bytes at @payload. @speech: of the
+ * stream's main codec, which goes on from the frame before. NULL is fine. */
+static inline void state_begin_frame(struct state_stream *s,
+				     const uint8_t *payload, size_t bytes,
+				     bool speech)
+{
+	/* 20 ms of G.711 or below, ten times; of L16, three times; or one */
+	const uint16_t room = bytes <= STATE_PAYLOAD_MAX / STATE_RECENT
+				      ? STATE_PAYLOAD_MAX / STATE_RECENT
+			      : bytes <= 640 ? 640
+					     : STATE_PAYLOAD_MAX;
+	struct state_recent *r;
+
 	if (__builtin_expect(!s, 1))
 		return;
-	s->payload_bytes =
-		(uint32_t)(bytes < STATE_PAYLOAD_MAX ? bytes
+	r = &s->recent;
+	if (room != r->room) {
+		r->room = room;
+		r->count = 0;
+	}
+	if (++r->last >= state_recent_most(room))
+		r->last = 0;
+	r->bytes[r->last] =
+		(uint16_t)(bytes < STATE_PAYLOAD_MAX ? bytes
 						     : STATE_PAYLOAD_MAX);
-	__builtin_memcpy(s->payload, payload, s->payload_bytes);
+	__builtin_memcpy(r->data + (size_t)r->last * room, payload,
+			 r->bytes[r->last]);
+	if (!speech)
+		r->count = 0;
+	else if (r->count < state_recent_most(room))
+		r->count++;
 	/* release: what is found at work has its payload */
 	atomic_store_explicit(&s->working, 1, memory_order_release);
 }
@@ -206,6 +249,11 @@ static inline void state_end_frame(struct state_stream *s)
 	if (__builtin_expect(s != NULL, 0))
 		atomic_store_explicit(&s->working, 0, memory_order_relaxed);
 }
+
+/** The payload that came @ago before the newest, which is 0: its *@bytes; NULL:
+ * there is none. @speech: only one of those that are so. */
+const uint8_t *state_recent_payload(const struct state_recent *r, unsigned ago,
+				    bool speech, size_t *bytes);
 
 /** The newer record that checks, or false. */
 bool state_get_sent(const struct state_stream *s, struct state_sent *out);

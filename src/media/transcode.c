@@ -925,7 +925,9 @@ void transcode_run(struct transcode_worker *w, struct transcoder *c,
 	if (look_for_destination(w, &c->stream->out))
 		pipeline_begin_spurt(c->pipeline);
 	transcode_enter_codec(w);
-	state_begin_frame(c->stream->out.state, in.payload, in.meta.bytes);
+	state_begin_frame(c->stream->out.state, in.payload, in.meta.bytes,
+			  c->meta.what == FRAME_RING_SPEECH && !c->meta.codec &&
+				  c->meta.sender == c->sender);
 	err = transcode_frame(&t, &in, run->expired);
 	state_end_frame(c->stream->out.state);
 	if (!transcode_leave_codec(w)) {

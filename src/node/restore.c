@@ -11,6 +11,7 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -211,6 +212,25 @@ static unsigned seq_jump(cr_ns sent_at)
 	return (unsigned)cr_ns_min(cr_ns_max(n, 1), DROPOUT_MOST);
 }
 
+/* Run @p over what @r has of the speech before it goes on: neither codec is
+ * heard to begin then. Decoders need more of it than encoders do
+ * (tests/bench/loss --seam), which cost more. */
+static void warm_codecs(struct pipeline *p, const struct state_recent *r)
+{
+	enum { ENCODED = 2 };
+	struct pipeline_scratch *s = malloc(sizeof(*s));
+
+	for (unsigned ago = STATE_RECENT; s && ago--;) {
+		size_t bytes;
+		const uint8_t *payload =
+			state_recent_payload(r, ago, true, &bytes);
+
+		if (payload)
+			pipeline_warm(p, s, payload, bytes, ago < ENCODED);
+	}
+	free(s);
+}
+
 void node_keep_stream(const struct node_stream *st)
 {
 	const struct call_past *past = st->node->restoring;
@@ -230,6 +250,8 @@ void node_keep_stream(const struct node_stream *st)
 			was.seq = (uint16_t)(was.seq + seq_jump(was.at));
 		stream_resume(s, &was);
 	}
+	if (c && st->node->cfg.arrives)
+		warm_codecs(c->pipeline, &s->out.state->recent);
 	if (!s->cfg.in_endpoint &&
 	    read_heard(st->node, st->number, &from, &heard)) {
 		c->source = from;
@@ -305,10 +327,9 @@ static int count_saved(const char *dir)
 static void save_payload(const struct node *n, const struct call_past *past,
 			 unsigned i)
 {
-	const struct state_stream *s = &past->slot->stream[i];
-	const size_t bytes = s->payload_bytes < STATE_PAYLOAD_MAX
-				     ? s->payload_bytes
-				     : STATE_PAYLOAD_MAX;
+	size_t bytes = 0;
+	const uint8_t *payload = state_recent_payload(
+		&past->slot->stream[i].recent, 0, false, &bytes);
 	char path[PATH_MAX];
 	int fd = -1, count = count_saved(n->cfg.crash_dir);
 
@@ -321,7 +342,7 @@ static void save_payload(const struct node *n, const struct call_past *past,
 		fd = open(path,
 			  O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 			  0600);
-	if (fd < 0 || write(fd, s->payload, bytes) != (ssize_t)bytes)
+	if (fd < 0 || write(fd, payload, bytes) != (ssize_t)bytes)
 		log_event(LOG_WARN, "payload-not-saved",
 			  LOG_INT("call", past->id), LOG_STR("path", path),
 			  LOG_STR("why", strerror(errno)));

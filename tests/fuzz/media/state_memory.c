@@ -14,6 +14,24 @@
 #include "base/assert.h"
 #include "media/state_memory.h"
 
+/* All of it is there, whatever was left; and what comes next. */
+static void read_recent(struct state_stream *s)
+{
+	static const uint8_t payload[STATE_PAYLOAD_MAX] = { 7 };
+	const uint8_t *p;
+	size_t bytes;
+
+	for (unsigned ago = 0; ago < STATE_RECENT; ago++) {
+		p = state_recent_payload(&s->recent, ago, true, &bytes);
+		CR_ASSERT(!p ||
+			  (p >= s->recent.data &&
+			   p + bytes <= s->recent.data + STATE_PAYLOAD_MAX));
+	}
+	state_begin_frame(s, payload, 160, true);
+	p = state_recent_payload(&s->recent, 0, true, &bytes);
+	CR_ASSERT(p && bytes == 160 && *p == 7);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static struct state_slot slot;
@@ -59,6 +77,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (unsigned i = 0; i < 2; i++) {
 		(void)state_get_sent(&slot.stream[i], &s);
 		(void)state_get_heard(&slot.stream[i], &h);
+		read_recent(&slot.stream[i]);
 	}
 	state_slot_end(&slot);
 	CR_ASSERT(!state_get_text(&slot, text));

@@ -124,11 +124,12 @@ class Way:
         return count
 
 
-def offline(codec, loss, seconds, folder, seed=SEED):
+def offline(codec, loss, seconds, folder, seed=SEED, warm=0):
     """WAV files by name, and the numbers of the frames that are lost. @loss:
-    percent, or a file of fates (bench-loss)."""
+    percent, or a file of fates (bench-loss); @warm: frames that new codecs are
+    run over."""
     subprocess.run([BUILD / "bench-loss", codec, str(loss), str(seed),
-                    str(seconds), folder], check=True,
+                    str(seconds), folder, str(warm)], check=True,
                    stdout=subprocess.DEVNULL)
     files = {name: read_wav(folder / f"{name}.wav")[0]
              for name in ("source", "whole", "concealed", "silence")}

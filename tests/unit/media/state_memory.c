@@ -202,6 +202,54 @@ static void other_memory_is_not_taken(void **state)
 	state_memory_free(m);
 }
 
+/* The payload that came @ago before the newest: its first octet; -1: none. */
+static int recent(const struct state_slot *slot, unsigned ago)
+{
+	size_t bytes;
+	const uint8_t *p = state_recent_payload(&slot->stream[0].recent, ago,
+						true, &bytes);
+
+	return p ? *p : -1;
+}
+
+static void speech_that_came_last_is_there(void **state)
+{
+	struct state_slot *slot;
+	struct state_memory *m = begin(&slot);
+	struct state_stream *s = &slot->stream[0];
+	uint8_t payload[STATE_PAYLOAD_MAX + 1];
+	size_t bytes;
+
+	(void)state;
+	assert_int_equal(recent(slot, 0), -1);
+	for (uint8_t i = 0; i < 25; i++) {
+		payload[0] = i;
+		state_begin_frame(s, payload, i % 2 ? 160 : 32, true);
+	}
+	for (unsigned ago = 0; ago < STATE_RECENT; ago++)
+		assert_int_equal(recent(slot, ago), 24 - (int)ago);
+	assert_int_equal(recent(slot, STATE_RECENT), -1);
+	/* larger ones are fewer */
+	for (uint8_t i = 0; i < 5; i++) {
+		payload[0] = i;
+		state_begin_frame(s, payload, 640, true);
+	}
+	assert_int_equal(recent(slot, 2), 2);
+	assert_int_equal(recent(slot, 3), -1);
+	state_begin_frame(s, payload, sizeof(payload), true);
+	assert_int_equal(recent(slot, 0), 4);
+	assert_int_equal(recent(slot, 1), -1);
+	/* something else is in work; what comes behind it begins anew */
+	state_begin_frame(s, payload, 4, false);
+	assert_int_equal(recent(slot, 0), -1);
+	assert_non_null(state_recent_payload(&s->recent, 0, false, &bytes));
+	assert_int_equal(bytes, 4);
+	state_begin_frame(s, payload, 160, true);
+	assert_int_equal(recent(slot, 0), 4);
+	assert_int_equal(recent(slot, 1), -1);
+	state_memory_free(m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -211,6 +259,7 @@ int main(void)
 		cmocka_unit_test(a_change_shows_in_the_version),
 		cmocka_unit_test(what_has_ended_has_no_text),
 		cmocka_unit_test(other_memory_is_not_taken),
+		cmocka_unit_test(speech_that_came_last_is_there),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
