@@ -184,7 +184,7 @@ static void label_interface(FILE *out, const void *item)
 static void label_codec(FILE *out, const void *item)
 {
 	(void)fprintf(out, "codec=\"%s\"",
-		      ((const struct node_codec_calls *)item)->name);
+		      ((const struct node_codec_streams *)item)->name);
 }
 
 #define ITEMS(table, of) table, of, sizeof((of)[0])
@@ -200,7 +200,7 @@ static void write_all_items(FILE *out, const struct node_stats *stats)
 		{ ITEMS(interface_info_fields, stats->interfaces),
 		  stats->ninterfaces, .label = label_interface,
 		  .without = stats->interfaces[0].ports ? NULL : "available" },
-		{ ITEMS(codec_calls_fields, stats->codecs), stats->ncodecs,
+		{ ITEMS(codec_streams_fields, stats->codecs), stats->ncodecs,
 		  .label = label_codec },
 	};
 

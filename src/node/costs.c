@@ -486,7 +486,7 @@ int64_t costs_load_ppm(const struct costs *c)
 	int64_t ppm = 0;
 
 	TAILQ_FOREACH (e, &c->held, link)
-		ppm += e->calls * (e->cost.mean * CR_PPM / e->period);
+		ppm += e->streams * (e->cost.mean * CR_PPM / e->period);
 	return ppm;
 }
 
@@ -517,7 +517,7 @@ bool costs_at(const struct costs *c, unsigned i, struct node_cost_info *out)
 	if (!e)
 		return false;
 	*out = (struct node_cost_info){
-		.calls = e->calls,
+		.streams = e->streams,
 		.mean = e->cost.mean,
 		.p99 = e->cost.p99,
 		.stddev = sqrt((double)e->cost.variance_ns2),
@@ -525,7 +525,7 @@ bool costs_at(const struct costs *c, unsigned i, struct node_cost_info *out)
 		.measured = e->measured,
 		.source = e->learner.frames < LEARNER_ENOUGH ? "measured"
 							     : "learned",
-		.calls_per_core = (double)e->period / (double)e->cost.mean,
+		.streams_per_core = (double)e->period / (double)e->cost.mean,
 	};
 	memcpy(out->transcoding, e->name, sizeof(out->transcoding));
 	return true;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a packet of each codec pair costs on this machine (mean, variance, 99th
- * percentile): reckoned from its parts, then learned from the calls that run.
+ * percentile): reckoned from its parts, then learned from the streams that run.
  * The book measures nothing: it says which part it has to be told first.
  *
- * A part is what is measured to know what a call costs: a codec in one mode,
- * both directions, or conversion between two sampling rates. A call has two
+ * A part is what is measured to know what a stream costs: a codec in one mode,
+ * both directions, or conversion between two sampling rates. A stream has two
  * codecs and perhaps a conversion, so few parts make all pairs of codecs:
  * codecs, modes and packet lengths are a few hundred, and that is all there
  * ever are. Parts are pure but for cost_part_measure(), which takes CPU time;
  * any thread.
  *
- * The book never fills. An entry that no call has stays, with what was learned,
+ * The book never fills. An entry that no stream has stays, with what was learned,
  * until it is needed for another pair: then the one that was used longest ago
  * gives way, once there are COSTS_KEPT of them. Control thread.
  */
@@ -26,7 +26,7 @@
 #include "media/pipeline.h"
 #include "node/info.h"
 
-/** Most parts of a call. */
+/** Most parts of a stream. */
 enum { COST_PARTS = 3 };
 
 struct cost_part {
@@ -54,7 +54,7 @@ int cost_part_measure(const struct cost_part *p, const atomic_bool *stop,
 		      struct cost_value *out, struct cr_err *e);
 
 enum {
-	/** Entries without calls; 3.5 KB each. */
+	/** Entries without streams; 3.5 KB each. */
 	COSTS_KEPT = 1024,
 	/** Entries that costs_at() shows at most. */
 	COSTS_SHOWN = 32
@@ -68,7 +68,7 @@ struct cost_entry {
 	struct cr_cost cost; /**< CPU time per packet               */
 	cr_ns measured;	     /**< its mean by the parts; see costs_find() */
 	struct cost_learner learner;
-	unsigned calls;	  /**< running now                        */
+	unsigned streams; /**< running now                        */
 	unsigned holders; /**< costs_hold()                       */
 	cr_ns period;	  /**< between two packets                */
 	TAILQ_ENTRY(cost_entry) link;
@@ -116,13 +116,13 @@ void costs_release(struct costs *c, struct cost_entry *entry);
  * are LEARNER_ENOUGH of them. */
 void costs_learn(struct cost_entry *entry, const uint32_t *ns, unsigned n);
 
-/** Measured load of all running calls, ppm of one CPU. */
+/** Measured load of all running streams, ppm of one CPU. */
 int64_t costs_load_ppm(const struct costs *c);
 
 /** Entries there are. */
 unsigned costs_count(const struct costs *c);
 
-/** Entry number @i of those shown into @out: those that calls have, then those
+/** Entry number @i of those shown into @out: those that streams have, then those
  * used last, COSTS_SHOWN in all. False: there are no more. */
 bool costs_at(const struct costs *c, unsigned i, struct node_cost_info *out);
 

@@ -59,14 +59,14 @@ struct node_side_info {
 	cr_ns ptime; /**< of packets that are sent; 0: as they come */
 };
 
-/** Load of a call in admission: share of a CPU, CPU time of a packet. */
+/** Load of a stream in admission: share of a CPU, CPU time of a packet. */
 struct node_admitted {
 	double load;
 	cr_ns cost; /**< that its class counts by */
 	cr_ns mean, p99, worst;
 };
 
-/** Of a call; and sums of those that can be added. */
+/** Of a stream; and sums of those that can be added. */
 struct node_stream_counts {
 	union {
 		unsigned long long all[STREAM_NCOUNTERS];
@@ -88,7 +88,7 @@ struct node_rtcp_info {
 struct node_stream_info {
 	uint32_t id;
 	uint32_t call; /**< that has it */
-	bool relay;    /**< no codec: what only calls have is 0 or NULL */
+	bool relay;    /**< no codec: what only a task has is 0 or NULL */
 	struct task_terms terms; /**< as asked for */
 	cr_ns age, ptime;
 	cr_ns max_age; /**< at which a frame gets too old; 0: none does */
@@ -107,10 +107,10 @@ struct node_stream_info {
 	struct node_stream_counts count;
 	unsigned long long lost; /**< frames, for want of time */
 	const char *scheduler;
-	struct cr_kv policy[NODE_POLICY_MAX]; /**< its numbers for the call */
+	struct cr_kv policy[NODE_POLICY_MAX]; /**< its numbers for the stream */
 	unsigned npolicy;
 	cr_ns now;     /**< the node's clock */
-	uint32_t pair; /**< id of the other direction's call, or 0 */
+	uint32_t pair; /**< id of the other direction's stream, or 0 */
 	struct bound bound;
 	/** @bound of this struct, which is not to be copied; NULL: nothing is.
 	 */
@@ -118,7 +118,7 @@ struct node_stream_info {
 	struct node_rtcp_info rtcp;
 };
 
-/** The order of calls, see node_top(). */
+/** The order of streams, see node_top(). */
 enum node_top_key {
 	NODE_TOP_LOSS,
 	NODE_TOP_MISSING,
@@ -127,7 +127,7 @@ enum node_top_key {
 };
 #define NODE_TOP_NAMES "loss", "missing", "cost", "delay", NULL
 
-/** The recent counts of a call, per second. */
+/** The recent counts of a stream, per second. */
 struct node_top_rates {
 	double in, late; /**< packets that came, frames sent late    */
 	double lost;	 /**< frames, for want of time               */
@@ -175,7 +175,7 @@ struct node_faults {
 /** See recovery/recovery.h. */
 struct node_watch_info {
 	struct recovery_counts found;
-	uint64_t returned; /**< calls */
+	uint64_t returned; /**< streams */
 	char last[256];	   /**< finding, as text */
 };
 
@@ -236,8 +236,8 @@ struct node_interface_info {
 /** Codecs that are counted. */
 enum { NODE_CODECS_MAX = 32 };
 
-/** How many calls receive a codec, and send it. */
-struct node_codec_calls {
+/** How many streams receive a codec, and send it. */
+struct node_codec_streams {
 	const char *name;
 	unsigned from, to;
 };
@@ -259,7 +259,7 @@ struct node_stats {
 	unsigned nreceivers;
 	struct node_interface_info interfaces[INTERFACES_MAX];
 	unsigned ninterfaces;
-	struct node_codec_calls codecs[NODE_CODECS_MAX];
+	struct node_codec_streams codecs[NODE_CODECS_MAX];
 	unsigned ncodecs;
 	struct live_worker_stats workers[CR_MAX_CPUS];
 	unsigned nworkers;
@@ -269,8 +269,8 @@ struct node_stats {
 
 /** Threads that do the same on CPUs of one cache. */
 struct node_place_info {
-	const char *role; /**< "receiver", "worker", "calls", "control" */
-	unsigned threads; /**< of "calls", which have one each, 0 */
+	const char *role; /**< "receiver", "worker", "streams", "control" */
+	unsigned threads; /**< of "streams", which have one each, 0 */
 	char cpus[1024];  /**< "0,2-7"                          */
 	int cache;	  /**< that these share; -1: not told   */
 	int run_queue;	  /**< of workers; others: -1           */
@@ -287,13 +287,13 @@ struct node_capacity {
 /** The cost of a packet of one kind of transcoding. */
 struct node_cost_info {
 	char transcoding[96];
-	unsigned calls; /**< running now */
+	unsigned streams; /**< running now */
 	cr_ns mean, p99;
 	double stddev;	    /**< ns */
 	const char *source; /**< of these: "measured", "learned" */
 	cr_ns measured;	    /**< mean, when it was asked for first */
 	uint64_t learned_frames;
-	double calls_per_core;
+	double streams_per_core;
 };
 
 #define RECORD_TIME_MAX 32u

@@ -197,7 +197,7 @@ static void drop_frame(struct core_task *t, const struct cr_job *job,
 }
 
 const struct node_task_kind node_stream_kind = {
-	.name = "call",
+	.name = "stream",
 	.peek = transcode_peek,
 	.claim = transcode_claim,
 	.run = run_stream_task,
@@ -351,8 +351,8 @@ static void begin_place_row(struct making *m,
 	row[p->n++] = *like;
 }
 
-/* Those of calls, where each has its own, come and go: their row has none. */
-static const char role_calls[] = "calls";
+/* Those of streams, where each has its own, come and go: their row has none. */
+static const char role_streams[] = "streams";
 
 /* Threads that are not pinned run where the control thread does. */
 static void add_place(struct making *m, const char *role, int cpu,
@@ -375,7 +375,7 @@ static void add_place(struct making *m, const char *role, int cpu,
 	if (m->failed)
 		return;
 	/* analyzer: without failure there is one now */
-	last_row(m)->threads += role != role_calls;
+	last_row(m)->threads += role != role_streams;
 	if (cpu < 0)
 		cpu_list_allowed(&m->cpus);
 	else if (!cpu_list_has(&m->cpus, (unsigned)cpu))
@@ -394,7 +394,7 @@ static void add_workers(struct making *m, const struct node *n)
 		if (i == end)
 			end += live_queue_cpus(n->live, ++queue);
 		if (own)
-			add_place(m, role_calls, cpu, -1);
+			add_place(m, role_streams, cpu, -1);
 		else
 			add_place(m, "worker", cpu, (int)queue);
 	}

@@ -64,7 +64,7 @@ static void forget_cost(struct node_stream *st)
 {
 	if (!st->cost)
 		return;
-	st->cost->calls--;
+	st->cost->streams--;
 	costs_release(st->node->costs, st->cost);
 	st->cost = NULL;
 }
@@ -75,7 +75,7 @@ static void node_stream_take(struct node_stream *st,
 			     struct cost_entry *cost)
 {
 	node_learn(st->node); /* what it took so far belongs to the old entry */
-	cost->calls++;
+	cost->streams++;
 	costs_hold(st->node->costs, cost);
 	forget_cost(st);
 	st->cost = cost;
@@ -247,7 +247,8 @@ static void follow_cost(struct node_stream *st, unsigned mode)
 		return;
 	if (rc > 0) {
 		st->cmr_over++;
-		log_event(LOG_WARN, "cmr-over-capacity", LOG_INT("call", to.id),
+		log_event(LOG_WARN, "cmr-over-capacity",
+			  LOG_INT("stream", to.id),
 			  LOG_WORD("mode", mode_name(&to)),
 			  LOG_REAL("need", (double)v.need_ppm / 1e6, 4),
 			  LOG_REAL("free", (double)v.free_ppm / 1e6, 4),

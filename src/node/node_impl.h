@@ -195,7 +195,7 @@ struct node_places {
 /** The watchdog's findings (node_watch.c); control. */
 struct node_watch {
 	struct event *event;
-	uint64_t returned; /**< calls */
+	uint64_t returned; /**< streams */
 	char last[256];	   /**< finding, as text */
 };
 

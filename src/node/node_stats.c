@@ -306,7 +306,7 @@ static void codecs_info(struct node *n, struct node_stats *out)
 	for (out->ncodecs = 0;
 	     cr_codecs[out->ncodecs] && out->ncodecs < NODE_CODECS_MAX;
 	     out->ncodecs++)
-		out->codecs[out->ncodecs] = (struct node_codec_calls){
+		out->codecs[out->ncodecs] = (struct node_codec_streams){
 			.name = cr_codecs[out->ncodecs]->name
 		};
 	RB_FOREACH (st, node_stream_tree, &n->streams) {

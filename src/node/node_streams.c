@@ -165,7 +165,7 @@ void node_stream_end(struct node_stream *st)
 	if (!node_stream_in_endpoint(st))
 		receivers_del(st->node->receivers, c);
 	if (st->cost)
-		st->cost->calls--;
+		st->cost->streams--;
 	if (c)
 		stream_table_del(st->node->table, c);
 	rcu_defer(&st->stream->rcu, leave_engine);
@@ -575,7 +575,7 @@ int node_stream_begin(struct node_call *of, struct stream_cfg *cfg,
 	if (cfg->pair)
 		node_join_pair(st, node_stream_find(n, cfg->pair));
 	costs_hold(n->costs, cost);
-	cost->calls++;
+	cost->streams++;
 	node_stream_enter(n, st);
 	node_trace_call(st);
 	return 0;
@@ -607,7 +607,7 @@ void node_set_transcoder(struct node_stream *st, struct transcoder *c,
 	transcoder_set_terms(c, cfg);
 	st->cost = cost;
 	costs_hold(st->node->costs, cost);
-	cost->calls++;
+	cost->streams++;
 	/* it was free when it was drawn, but the other stream of the
 	 * call may have drawn the same; nobody has seen this one */
 	while (stream_table_add(st->node->table, c))

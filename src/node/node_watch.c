@@ -66,8 +66,8 @@ static void report_stalled(struct node *n, const struct recovery_finding *f)
 	const char *state = f->state == CR_QUEUED ? "queued" : "asleep";
 
 	report_found(n,
-		     LOG_FIELDS(LOG_WORD("found", "call-stalled"),
-				LOG_INT("call", c->stream->cfg.id),
+		     LOG_FIELDS(LOG_WORD("found", "stream-stalled"),
+				LOG_INT("stream", c->stream->cfg.id),
 				LOG_INT("waiting", frame_ring_waiting(c->ring)),
 				LOG_WORD("state", state)));
 }
@@ -92,8 +92,8 @@ static void on_finding(void *arg, const struct recovery_finding *f)
 		break;
 	case RECOVERY_FORGOTTEN:
 		report_found(n,
-			     LOG_FIELDS(LOG_WORD("found", "call-forgotten"),
-					LOG_INT("call", f->task->core.task.id),
+			     LOG_FIELDS(LOG_WORD("found", "stream-forgotten"),
+					LOG_INT("stream", f->task->core.task.id),
 					LOG_WORD("policy", f->why)));
 		break;
 	}
@@ -136,8 +136,8 @@ void node_watch_returned(struct node *n, const struct node_stream *st)
 {
 	n->nhung--;
 	n->watch.returned++;
-	log_event(LOG_WARN, "watchdog", LOG_WORD("returned", "call"),
-		  LOG_INT("call", st->id));
+	log_event(LOG_WARN, "watchdog", LOG_WORD("returned", "stream"),
+		  LOG_INT("stream", st->id));
 }
 
 /* --- rounds --- */

@@ -248,7 +248,7 @@ struct line {
 	const struct cost_result *result;
 	const struct cost_result *stock; /* with the library's own functions;
 					  * NULL: measured once only */
-	double calls_per_core;		 /* that a core serves at most */
+	double streams_per_core;		 /* that a core serves at most */
 	double weight; /* cores for 12 million calls: the thesis, 6.1 */
 };
 
@@ -285,7 +285,7 @@ static bool read_table_line(const struct cost_table *t, size_t i,
 	} else {
 		return false;
 	}
-	l->calls_per_core = (double)l->result->frame /
+	l->streams_per_core = (double)l->result->frame /
 			    (double)cr_ns_max(l->result->cost.mean, 1);
 	l->weight = weight_calls * (double)l->result->cost.mean /
 		    (double)l->result->frame;
@@ -335,7 +335,7 @@ void costs_print(FILE *out, const struct cost_table *t)
 		      "libraries' own, where they differ.\n"
 		      "weight: cores for 12 million simultaneous calls.\n\n"
 		      "codec    mode      Hz   frame  dir     us/frame     "
-		      "stock       p99   stddev calls/core    weight\n",
+		      "stock       p99   stddev streams/core    weight\n",
 		      t->source[0], t->source[1], kernels());
 	for (size_t i = 0; read_table_line(t, i, &l); i++) {
 		const struct cost_result *r = l.result;
@@ -347,12 +347,12 @@ void costs_print(FILE *out, const struct cost_table *t)
 		(void)fprintf(
 			out,
 			"%-8s %-6s %5u %4.0f ms  %-6s %9.2f %9s %9.2f %8.2f "
-			"%10.0f %9.0f\n",
+			"%12.0f %9.0f\n",
 			l.codec, l.mode, l.sample_rate, (double)r->frame / 1e6,
 			l.direction, (double)r->cost.mean / 1e3, stock,
 			(double)r->cost.p99 / 1e3,
 			sqrt((double)r->cost.variance_ns2) / 1e3,
-			l.calls_per_core, l.weight);
+			l.streams_per_core, l.weight);
 	}
 	print_curves(out, t);
 	if (missing)
@@ -373,7 +373,7 @@ static json_t *line_json(const struct line *l)
 		(double)r->frame / 1e6, "mean_us", (double)r->cost.mean / 1e3,
 		"stock_us", stock, "p99_us", (double)r->cost.p99 / 1e3,
 		"stddev_us", sqrt((double)r->cost.variance_ns2) / 1e3, "frames",
-		(json_int_t)r->frames, "calls_per_core", l->calls_per_core,
+		(json_int_t)r->frames, "streams_per_core", l->streams_per_core,
 		"weight", l->weight);
 }
 

@@ -37,8 +37,8 @@ void costs_print(FILE *out, const struct cost_table *t);
  * be used here, what that costs and what to do; null: they can), and "rows":
  * codec, mode, sample_rate, direction ("encode", "decode"; of codec "resample":
  * "up", "down"), frame_ms, mean_us, stock_us (null: measured once only),
- * p99_us, stddev_us, frames, calls_per_core, weight. A new reference; NULL when
- * out of memory.
+ * p99_us, stddev_us, frames, streams_per_core, weight. A new reference; NULL
+ * when out of memory.
  */
 json_t *costs_json(const struct cost_table *t);
 

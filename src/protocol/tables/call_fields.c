@@ -543,7 +543,7 @@ const struct field stream_info_fields[] = {
 	  .help = "id of its call: that of the call's first stream" },
 	{ ROW_BOOL(stream_info, "relay", relay),
 	  .help = "its packets are passed on without a codec; values of "
-		  "scheduled calls are 0 or missing" },
+		  "scheduled streams are 0 or missing" },
 	{ ROW_OBJECT(stream_info, "in", in, side_info), .label = "IN",
 	  .help = "the input" },
 	{ ROW_OBJECT(stream_info, "out", out, side_info), .label = "OUT",

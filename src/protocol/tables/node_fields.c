@@ -41,7 +41,7 @@ const struct field drain_fields[] = {
 const struct field cost_info_fields[] = {
 	{ ROW_TEXT(cost_info, "transcoding", transcoding),
 	  .help = "codecs, modes and packet, such as \"pcmu>amr/12.2@20ms\"" },
-	{ ROW_INT(cost_info, "calls", calls),
+	{ ROW_INT(cost_info, "streams", streams),
 	  .help = "number of such streams now" },
 	{ ROW_TIME(cost_info, "mean", mean, "us"),
 	  .help = "average CPU time of a packet" },
@@ -52,16 +52,15 @@ const struct field cost_info_fields[] = {
 	{ ROW_TEXT(cost_info, "source", source),
 	  .help = "the figures' source: \"measured\" (codecs alone, at the "
 		  "first request for the transcoding), or \"learned\" (from "
-		  "frames of calls); either is CPU time of a thread, which no "
+		  "frames of streams); either is CPU time of a thread, which no "
 		  "other program adds to" },
 	{ ROW_TIME(cost_info, "measured", measured, "us"),
 	  .help = "average CPU time of a packet as it was measured first" },
 	{ ROW_INT(cost_info, "learned_frames", learned_frames),
 	  .unit = "frames",
-	  .help = "frames of calls that the figures were learned from: one "
-		  "in 16, and before there are 5000, the first 256 of each "
-		  "call" },
-	{ ROW_REAL(cost_info, "calls_per_core", calls_per_core),
+	  .help = "frames of streams that the figures were learned from: one "
+		  "in 16, and before there are 5000, the first 256 of each" },
+	{ ROW_REAL(cost_info, "streams_per_core", streams_per_core),
 	  .help = "largest number of such streams that one CPU can carry" },
 	{ 0 },
 };
@@ -87,17 +86,17 @@ const struct field capacity_fields[] = {
 	  .help = "calls are refused when there is no capacity for them" },
 	{ ROW_EACH(capacity, "costs", costs, cost_info),
 	  .help = "the costs of packets on this machine, by kind of "
-		  "transcoding: first the kinds of present calls, then those "
-		  "used last; at most 32" },
+		  "transcoding: first the kinds of present streams, then "
+		  "those used last; at most 32" },
 	{ 0 },
 };
 
 const struct field place_fields[] = {
 	{ ROW_TEXT(place, "role", role),
 	  .help = "the threads' role: receiver, worker or control (all "
-		  "others); calls: with kernel:NAME each call has a thread" },
+		  "others); streams: with kernel:NAME each stream has a thread" },
 	{ ROW_INT(place, "threads", threads),
-	  .help = "number of these threads; 0 for calls" },
+	  .help = "number of these threads; 0 for streams" },
 	{ ROW_TEXT(place, "cpus", cpus),
 	  .help = "CPUs that they run on, such as \"0,2-7\"" },
 	{ ROW_INT(place, "cache", cache),
@@ -371,22 +370,22 @@ const struct field faults_fields[] = {
 
 const struct field watch_info_fields[] = {
 	{ ROW_TIME(watch_info, "limit", found.limit, "ms"),
-	  .help = "how long a call or worker may make no progress; 0 if "
+	  .help = "how long a stream or worker may make no progress; 0 if "
 		  "there is no watchdog" },
 	{ ROW_INT(watch_info, "starved", found.starved),
-	  .help = "calls that waited because others kept the workers busy, "
+	  .help = "streams that waited because others kept the workers busy, "
 		  "at the last check" },
 	{ ROW_INT(watch_info, "stalled", found.stalled),
-	  .help = "calls that had not been woken",
+	  .help = "streams that had not been woken",
 	  FOUND("stalled", .type = "counter",
-		.help = "Findings of the watchdog: calls that were not woken, "
+		.help = "Findings of the watchdog: streams that were not woken, "
 			"that the scheduler forgot, whose worker was stuck.") },
 	{ ROW_INT(watch_info, "forgotten", found.forgotten),
-	  .help = "calls that the scheduler forgot", FOUND("forgotten") },
+	  .help = "streams that the scheduler forgot", FOUND("forgotten") },
 	{ ROW_INT(watch_info, "hung", found.hung),
-	  .help = "calls whose worker was stuck", FOUND("hung") },
+	  .help = "streams whose worker was stuck", FOUND("hung") },
 	{ ROW_INT(watch_info, "returned", returned),
-	  .help = "hung calls whose thread returned later" },
+	  .help = "hung streams whose thread returned later" },
 	{ ROW_INT(watch_info, "stuck_now", found.away),
 	  GAUGE("stuck_threads",
 		"Threads that do not come back from a codec") },
@@ -563,11 +562,11 @@ const struct field interface_info_fields[] = {
 	{ 0 },
 };
 
-const struct field codec_calls_fields[] = {
-	{ ROW_TEXT(codec_calls, "codec", name), .help = "name of the codec" },
-	{ ROW_INT(codec_calls, "from", from),
+const struct field codec_streams_fields[] = {
+	{ ROW_TEXT(codec_streams, "codec", name), .help = "name of the codec" },
+	{ ROW_INT(codec_streams, "from", from),
 	  GAUGE("streams_from", "Streams that are up and receive this codec") },
-	{ ROW_INT(codec_calls, "to", to),
+	{ ROW_INT(codec_streams, "to", to),
 	  GAUGE("streams_to", "Streams that are up and send this codec") },
 	{ 0 },
 };
@@ -784,7 +783,7 @@ const struct field node_stats_fields[] = {
 		   interface_info),
 	  .help = "addresses for calls with ports of their own, and these "
 		  "ports" },
-	{ ROW_LIST(node_stats, "codecs", codecs, ncodecs, codec_calls),
+	{ ROW_LIST(node_stats, "codecs", codecs, ncodecs, codec_streams),
 	  .help = "streams by the codecs that they receive and "
 		  "send" },
 	{ ROW_TIME(node_stats, "cpu", cpu, "ns"),
@@ -796,7 +795,7 @@ const struct field node_stats_fields[] = {
 		    "Time from a frame's arrival to its being sent") },
 	{ ROW_OBJECT(node_stats, "jitter", jitter, histogram),
 	  HISTOGRAM("frame_jitter_seconds",
-		    "How much the time between two frames of a call that were "
+		    "How much the time between two frames of a stream that were "
 		    "sent differs from the frame duration") },
 	{ ROW_OBJECT(node_stats, "rtcp", rtcp, rtcp_stats),
 	  .help = "RTCP of all endpoints" },

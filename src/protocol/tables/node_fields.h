@@ -153,7 +153,7 @@ FIELD_TABLE_DECLARE(totals, struct node_stream_counts);
 FIELD_TABLE_DECLARE(rx_info, struct node_receiver_info);
 FIELD_TABLE_DECLARE(receiver_info, struct node_receiver_info);
 FIELD_TABLE_DECLARE(interface_info, struct node_interface_info);
-FIELD_TABLE_DECLARE(codec_calls, struct node_codec_calls);
+FIELD_TABLE_DECLARE(codec_streams, struct node_codec_streams);
 FIELD_TABLE_DECLARE(worker_info, struct live_worker_stats);
 FIELD_TABLE_DECLARE(reported, struct histogram_summary);
 FIELD_TABLE_DECLARE(rtcp_stats, struct node_rtcp_stats);

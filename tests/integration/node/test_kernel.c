@@ -139,7 +139,7 @@ static void calls_come_and_go(void **state)
 /* There are no workers: each call has a thread. */
 static void the_places_name_no_workers(void **state)
 {
-	static const char *const roles[] = { "receiver", "calls", "control" };
+	static const char *const roles[] = { "receiver", "streams", "control" };
 	const struct node_place_info *p;
 	struct node_fixture r;
 	unsigned n = 0;

@@ -311,7 +311,7 @@ static void a_call_that_was_not_woken_is(void **state)
 	atomic_store(&node_stream_transcoder(st)->lt.active, true);
 	fixture_send(&s, silence, NB);
 	wait_reported(&r, "stalled", 1);
-	said(&r, "call-stalled call=1 waiting=1 state=asleep");
+	said(&r, "stream-stalled stream=1 waiting=1 state=asleep");
 	assert_true(fixture_receive(&r, buf, &p));
 	for (unsigned i = 0; i < 50; i++) { /* and now as ever */
 		fixture_send(&s, silence, NB);

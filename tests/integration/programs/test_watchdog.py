@@ -84,10 +84,10 @@ def test_what_is_found_has_fields(runner, sock, stuck, tmp_path):
     told = [json.loads(line) for line in log.read_text().splitlines()]
     found, back = [e for e in told if e["event"] == "watchdog"]
     assert list(found) == ["time", "level", "event", "found", "worker",
-                           "call", "for_ms"]
-    assert (found["found"], found["worker"], found["call"]) == (
+                           "stream", "for_ms"]
+    assert (found["found"], found["worker"], found["stream"]) == (
         "worker-stuck", 0, call["call"])
-    assert (back["returned"], back["call"]) == ("call", call["call"])
+    assert (back["returned"], back["stream"]) == ("stream", call["call"])
 
 
 def test_a_conversion_is_cancelled(runner, stuck, tmp_path):

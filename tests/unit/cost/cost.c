@@ -149,7 +149,7 @@ static void check_row(const json_t *row)
 
 	assert_int_equal(json_unpack((json_t *)(uintptr_t)row,
 				     "{s:F, s:F, s:F, s:F, s:F}", "mean_us",
-				     &mean, "p99_us", &p99, "calls_per_core",
+				     &mean, "p99_us", &p99, "streams_per_core",
 				     &calls, "weight", &weight, "frame_ms",
 				     &frame),
 			 0);
@@ -231,7 +231,7 @@ static void check_table(void)
 	assert_int_equal(fclose(out), 0);
 	assert_non_null(strstr(text, "speech at 8 kHz"));
 	assert_non_null(strstr(text, "amr-wb   12.65"));
-	assert_non_null(strstr(text, "calls/core"));
+	assert_non_null(strstr(text, "streams/core"));
 	assert_non_null(strstr(text, "by the number of other states"));
 	assert_true(!strstr(text, "\nWARNING: codec kernels are off: ") ==
 		    !cr_kernels_missing());
