@@ -44,12 +44,12 @@ def simulate(campaign, *words):
 
 def jobs_of(campaign, scheduler, folder, *words):
     """Simulate into a folder. Return the jobs of the trace, columns, and
-    {call: flow}."""
+    {stream: flow}."""
     from codec_report.trace import read_trace  # needs numpy
     folder.mkdir(parents=True, exist_ok=True)
     simulate(campaign, "-s", scheduler, "--quiet", "--out", folder, *words)
-    with open(folder / "calls.csv", encoding="utf-8") as f:
-        flow = {int(row["call"]): row["flow"] for row in csv.DictReader(f)}
+    with open(folder / "streams.csv", encoding="utf-8") as f:
+        flow = {int(row["stream"]): row["flow"] for row in csv.DictReader(f)}
     return read_trace(folder / "trace.bin").jobs, flow
 
 

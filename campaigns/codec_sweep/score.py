@@ -44,10 +44,10 @@ def evenly(rows, most):
     return [rows[i * len(rows) // n] for i in range(n)]
 
 
-def fates(jobs, call):
-    """A character for each frame of a call, from the first to the last that
+def fates(jobs, stream):
+    """A character for each frame of a stream, from the first to the last that
     the trace knows of. jobs: codec_report.trace.Trace.jobs."""
-    here = jobs["call"] == call
+    here = jobs["task"] == stream
     frame = jobs["seq"][here].astype(np.int64)
     delay = jobs["sent"][here] - jobs["arrival"][here] + jobs["buffered"][here]
     heard = (jobs["outcome"][here] == DONE) & (delay <= PLAYOUT)
@@ -71,11 +71,11 @@ def check(heard, campaign, settings):
 
 
 def listen(run, rows, heard, campaign, settings):
-    """RUN/dump, with what is said and heard of the calls: rows of calls.csv."""
+    """RUN/dump, with what is said and heard of the calls: rows of streams.csv."""
     jobs = read_trace(os.path.join(run, "trace.bin")).jobs
-    some = np.isin(jobs["call"], [int(row["call"]) for row in rows])
+    some = np.isin(jobs["task"], [int(row["stream"]) for row in rows])
     jobs = {name: column[some] for name, column in jobs.items()}
-    told = [f"{row['flow']} {row['index']} {fates(jobs, int(row['call']))}\n"
+    told = [f"{row['flow']} {row['index']} {fates(jobs, int(row['stream']))}\n"
             for row in rows]
     path, dump = (os.path.join(run, name) for name in ("fates", "dump"))
     with open(path, "w", encoding="utf-8") as f:
@@ -110,7 +110,7 @@ def numbers(scored):
 
 def score(run, most, heard, campaign, settings, pesq):
     """{name: number} of a run; ScoreError, ReportError."""
-    with open(os.path.join(run, "calls.csv"), encoding="utf-8") as f:
+    with open(os.path.join(run, "streams.csv"), encoding="utf-8") as f:
         rows = [row for row in csv.DictReader(f) if int(row["jobs"])]
     rows = evenly(rows, most)
     dump = listen(run, rows, heard, campaign, settings)

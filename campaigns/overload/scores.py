@@ -24,7 +24,7 @@ def _score(job):
 
 
 def _calls(folder):
-    with open(os.path.join(folder, "calls.csv"), encoding="utf-8") as f:
+    with open(os.path.join(folder, "streams.csv"), encoding="utf-8") as f:
         return list(csv.DictReader(f))
 
 

@@ -109,10 +109,10 @@ def _begins(folder):
     with open(os.path.join(folder, "run.json"), encoding="utf-8") as f:
         zero = json.load(f)["begin_realtime_ns"]
     zero += time.monotonic_ns() - time.time_ns()
-    with open(os.path.join(folder, "calls.csv"), encoding="utf-8",
+    with open(os.path.join(folder, "streams.csv"), encoding="utf-8",
               newline="") as f:
         return {f"{row['flow']}-{row['index']}":
-                (int(row["call"]), zero / 1e9 + float(row["start_s"]))
+                (int(row["stream"]), zero / 1e9 + float(row["start_s"]))
                 for row in csv.DictReader(f) if int(row["index"]) < CALLS}
 
 
@@ -132,7 +132,7 @@ def _keep(blocks):
     steady = {f.name for f in blocks.flows if not f.overload}
     times = {kind: blocks.recorded[kind] for kind in KINDS}
     best, chosen = -1, None
-    for name, (call, begin) in _begins(blocks.folder).items():
+    for name, (stream, begin) in _begins(blocks.folder).items():
         path = os.path.join(_folder(blocks), name)
         received = path + ".heard.wav"
         if not os.path.exists(received):  # PCM needs no decoder
@@ -146,10 +146,10 @@ def _keep(blocks):
         loud = min(sum(s * s for s in samples) / max(len(samples), 1)
                    for samples in said)
         if loud > best:
-            best, chosen = loud, (call, path + ".src.wav", received, spans)
+            best, chosen = loud, (stream, path + ".src.wav", received, spans)
     if not chosen:
         return
-    call, sent, received, spans = chosen
+    stream, sent, received, spans = chosen
     for kind, span in spans.items():
         _save(os.path.join(blocks.player.options.out, f"shed-{kind}.wav"),
               *_cut(received, *span))
@@ -157,4 +157,4 @@ def _keep(blocks):
               *_cut(sent, *span))
     with open(os.path.join(blocks.folder, "heard.json"), "w",
               encoding="utf-8") as f:
-        json.dump({"call": call, **blocks.recorded}, f)
+        json.dump({"stream": stream, **blocks.recorded}, f)

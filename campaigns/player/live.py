@@ -16,7 +16,7 @@ from peer import RTPENGINE, Foreign, Rtpengine
 
 BROKEN, WRONG, MISSED, INTERRUPTED = 1, 2, 3, 130
 PLAYED = 0, MISSED  # to the end: there is a run.json to judge
-RUN_FILES = "trace.bin", "run.json", "calls.csv", "frames.bin", \
+RUN_FILES = "trace.bin", "run.json", "streams.csv", "frames.bin", \
     "environment.json", "blocks.json", "heard.json", "said-quiet.wav", \
     "said-age.wav"
 SIZINGS = 5  # measurements of a load, of which the median counts

@@ -6,8 +6,8 @@
  * object (program, version, machine, scheduler, options and more), then records
  * until the end of the file; all little-endian. The JSON is padded with spaces
  * to a multiple of 8. Records may be shorter in old files: what they lack is 0.
- * Every call is described by a record of kind CR_TRACE_CALL
- * before its jobs. codec-report reads this; so may you.
+ * Every task is described by a record of kind CR_TRACE_TASK before its jobs.
+ * codec-report reads this; so may you.
  */
 #ifndef CR_TRACE_H
 #define CR_TRACE_H
@@ -28,7 +28,7 @@ struct cr_trace_header {
 
 enum cr_trace_kind {
 	CR_TRACE_JOB = 1,  /**< a frame's life                              */
-	CR_TRACE_CALL = 2, /**< a call or a conversion begins               */
+	CR_TRACE_TASK = 2, /**< a stream or a conversion begins             */
 	CR_TRACE_NOTE = 3  /**< something else has happened                 */
 };
 
@@ -38,7 +38,7 @@ enum cr_outcome {
 	CR_OUT_OVERWRITTEN, /**< dropped as oldest of a full ring           */
 	CR_OUT_EXPIRED,	    /**< too old when picked (max_age)          */
 	CR_OUT_CONCEALED,   /**< too old: concealed or sent as NO_DATA        */
-	CR_OUT_CANCELLED,   /**< call ended before the frame was done         */
+	CR_OUT_CANCELLED,   /**< task ended before the frame was done         */
 	CR_OUT_BAD,	    /**< payload could not be parsed                  */
 	CR_OUT_SEND_FAILED, /**< transcoded, but the socket refused it       */
 	CR_OUT_UNRECEIVED,  /**< simulator: too many waited to be received   */
@@ -53,12 +53,12 @@ enum cr_outcome {
 /** More is not known, cr_trace_job.charged_before. */
 #define CR_TRACE_CHARGE_MAX 0xffffffu
 
-/** A call; written once, when it starts. Strings end in NUL. */
-struct cr_trace_call {
-	uint8_t kind;		   /**< CR_TRACE_CALL */
+/** A task; written once, when it starts. Strings end in NUL. */
+struct cr_trace_task {
+	uint8_t kind;		   /**< CR_TRACE_TASK */
 	uint8_t cls;		   /**< enum cr_class */
 	uint16_t ptime_us_div_250; /**< frame duration in units of 250 us */
-	uint32_t call;
+	uint32_t task; /**< id of the stream or conversion */
 	int64_t start;	      /**< ns                             */
 	int64_t rel_deadline; /**< ns                             */
 	char codec_in[16], mode_in[8];
@@ -75,8 +75,8 @@ struct cr_trace_job {
 	uint8_t kind;	 /**< CR_TRACE_JOB                             */
 	uint8_t outcome; /**< enum cr_outcome                       */
 	uint16_t worker; /**< engine CPU number; 0xffff: none       */
-	uint32_t call;
-	uint32_t seq; /**< frame of the call, from 0             */
+	uint32_t task;
+	uint32_t seq; /**< frame of the task, from 0             */
 	uint16_t bytes_in, bytes_out; /**< payload lengths          */
 	int64_t arrival, release, pick, start, end, sent, deadline;
 	uint32_t rtp_ts;   /**< of the input packet                   */
@@ -98,7 +98,7 @@ struct cr_trace_job {
 enum cr_trace_note_code {
 	CR_NOTE_LOST = 0,     /**< records; count: how many                 */
 	CR_NOTE_SWITCHED = 1, /**< to the scheduler in text                 */
-	CR_NOTE_CHANGED = 3,  /**< the terms of call @count to those in text */
+	CR_NOTE_CHANGED = 3,  /**< the terms of task @count to those in text */
 	CR_NOTE_FAULT = 4     /**< the scheduler broke its contract, as text
 				 says; who goes on: CR_NOTE_SWITCHED        */
 };
@@ -115,13 +115,13 @@ struct cr_trace_note {
 union cr_trace_record {
 	uint8_t kind;
 	struct cr_trace_job job;
-	struct cr_trace_call call;
+	struct cr_trace_task task;
 	struct cr_trace_note note;
 };
 
 _Static_assert(sizeof(union cr_trace_record) == 96, "trace format");
 _Static_assert(sizeof(struct cr_trace_job) == 96, "trace format");
-_Static_assert(sizeof(struct cr_trace_call) == 96, "trace format");
+_Static_assert(sizeof(struct cr_trace_task) == 96, "trace format");
 _Static_assert(sizeof(struct cr_trace_note) == 96, "trace format");
 
 #endif

@@ -184,7 +184,7 @@ static struct cr_trace_job describe_conversion_job(const struct conversion *cv,
 	return (struct cr_trace_job){
 		.kind = CR_TRACE_JOB,
 		.worker = (uint16_t)run->worker,
-		.call = cv->cfg.id,
+		.task = cv->cfg.id,
 		.seq = (uint32_t)job->seq,
 		.bytes_in = cv->claimed_bytes,
 		.arrival = cv->chunk[cv->current].filled,

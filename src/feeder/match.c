@@ -54,12 +54,12 @@ void times_write_header(FILE *f, cr_ns realtime_offset)
 	(void)fwrite(&h, sizeof(h), 1, f);
 }
 
-void times_write(const struct times *t, FILE *f, uint32_t call,
+void times_write(const struct times *t, FILE *f, uint32_t stream,
 		 uint32_t ts_first, uint32_t ts_ticks)
 {
 	for (uint64_t i = 0; i < t->count; i++) {
 		const struct times_record r = {
-			.call = call,
+			.stream = stream,
 			.rtp_ts = ts_first + (uint32_t)i * ts_ticks,
 			.sent = t->frames[i].sent,
 			.received = t->frames[i].received,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What was sent against what came back, for one call: by RTP timestamp, which
+ * What was sent against what came back, for one stream: by RTP timestamp, which
  * the daemon maps one to one (scaled by the two clocks) from a base that it
  * tells when the call starts. One that does not tell it (learn) has it learned:
  * the first packet that comes is taken for the answer to the first that was
@@ -27,7 +27,7 @@
 #include "rtp/rtp.h"
 
 /*
- * When every frame of a call was sent and came back, and the file of it: with
+ * When every frame of a stream was sent and came back, and the file of it: with
  * the daemon's trace, what the network took of each frame's delay.
  */
 
@@ -43,7 +43,7 @@ struct times_header {
 
 /** One frame that was sent. */
 struct times_record {
-	uint32_t call;	  /**< the daemon's number                      */
+	uint32_t stream;  /**< the daemon's number                      */
 	uint32_t rtp_ts;  /**< of the packet sent                       */
 	int64_t sent;	  /**< CLOCK_MONOTONIC, ns                      */
 	int64_t received; /**< the packet that answers it; 0: none came */
@@ -61,9 +61,9 @@ void times_free(struct times *t); /**< NULL is fine */
 /** Write the head; errors are the stream's. */
 void times_write_header(FILE *f, cr_ns realtime_offset);
 
-/** Append the frames of a call. @ts_first: RTP timestamp of frame 0;
+/** Append the frames of a stream. @ts_first: RTP timestamp of frame 0;
  * @ts_ticks: of one frame. Errors are the stream's. */
-void times_write(const struct times *t, FILE *f, uint32_t call,
+void times_write(const struct times *t, FILE *f, uint32_t stream,
 		 uint32_t ts_first, uint32_t ts_ticks);
 
 /** Frames that may be under way at once (10 s of 20 ms). */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * run.json, calls.csv and the dumps; the table for people.
+ * run.json, streams.csv and the dumps; the table for people.
  */
 #include "feeder/output.h"
 
@@ -58,7 +58,7 @@ static json_t *call_side_json(const struct feeder_call *c, unsigned i)
 #undef PUT
 	for (unsigned k = 0; k < b->count; k++)
 		(void)json_array_append_new(faults, json_string(b->faults[k]));
-	return json_pack("{s:I,s:o,s:O?,s:o,s:I,s:I,s:O?,s:o}", "call",
+	return json_pack("{s:I,s:o,s:O?,s:o,s:I,s:I,s:O?,s:o}", "stream",
 			 (json_int_t)st->id, "sent", sent, "daemon", st->counts,
 			 "heard", heard_json(st->heard), "digits_sent",
 			 (json_int_t)b->digits_sent, "digits_right",
@@ -130,7 +130,7 @@ static void print_two_way_faults(const struct output *o, FILE *f)
 		      r->total->digits_right, r->total->digits_sent);
 }
 
-/* --- run.json, calls.csv and the dumps --- */
+/* --- run.json, streams.csv and the dumps --- */
 
 /* A metric of @t, ppm or ns. */
 static int64_t tally_metric(const struct tally *t, enum campaign_metric m)
@@ -334,7 +334,7 @@ static const char *mode_of(const struct codec_use *endpoint)
 	return endpoint->codec->modes[endpoint->cfg.mode].name;
 }
 
-static void write_call(FILE *f, const struct feeder_stream *st)
+static void write_stream(FILE *f, const struct feeder_stream *st)
 {
 	const struct match *m = st->match;
 	const struct histogram *d = &m->delay, *j = &m->jitter;
@@ -369,11 +369,11 @@ int output_run(const struct output *o, const char *dir, struct cr_err *e)
 	json_decref(j);
 	if (rc)
 		return rc;
-	rc = run_file_open(&file, dir, "calls.csv", e);
+	rc = run_file_open(&file, dir, "streams.csv", e);
 	if (rc)
 		return rc;
 	(void)fprintf(file.f,
-		      "call,flow,index,codec_in,codec_out,mode_in,mode_out,"
+		      "stream,flow,index,codec_in,codec_out,mode_in,mode_out,"
 		      "start_s,drift_ppm,"
 		      "sent,received,"
 		      "lost,late,duplicates,reordered,withheld,missed,"
@@ -384,7 +384,7 @@ int output_run(const struct output *o, const char *dir, struct cr_err *e)
 		      "daemon_cancelled,daemon_packets_out\n");
 	for (size_t i = 0; i < o->result->plan->count; i++)
 		if (o->result->streams[i].match)
-			write_call(file.f, &o->result->streams[i]);
+			write_stream(file.f, &o->result->streams[i]);
 	return run_file_close(&file, e);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a run leaves behind: run.json and calls.csv in a run folder, dumped
+ * What a run leaves behind: run.json and streams.csv in a run folder, dumped
  * speech, and the table for people. Main thread.
  */
 #ifndef FEEDER_OUTPUT_H
@@ -30,7 +30,7 @@ bool output_balanced(const struct output *o);
 /** The content of run.json; owned by the caller, NULL: no memory. */
 json_t *output_json(const struct output *o);
 
-/** Write @dir/run.json and @dir/calls.csv. 0, or -errno with @e. */
+/** Write @dir/run.json and @dir/streams.csv. 0, or -errno with @e. */
 int output_run(const struct output *o, const char *dir, struct cr_err *e);
 
 /** Write @dir/frames.bin (feeder/match.h). 0, or -errno with @e. */

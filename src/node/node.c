@@ -587,7 +587,7 @@ int node_trace_start(struct node *n, const char *path, enum trace_over over,
 		return err;
 	RB_FOREACH (st, node_stream_tree, &n->streams)
 		if (node_stream_transcoder(st))
-			node_trace_call(st);
+			node_trace_stream(st);
 	return 0;
 }
 

@@ -137,20 +137,20 @@ static void on_conversion_started(void *arg, const struct conversion *cv)
 	const struct cr_codec *in = audio_codec(cv->cfg.from.kind);
 	const struct cr_codec *out = audio_codec(cv->cfg.to.kind);
 	union cr_trace_record r = {
-		.call = {
-			.kind = CR_TRACE_CALL,
+		.task = {
+			.kind = CR_TRACE_TASK,
 			.cls = (uint8_t)cv->lt.core.task.cls,
 			.ptime_us_div_250 = AUDIO_FRAME / (250 * CR_US),
-			.call = cv->cfg.id,
+			.task = cv->cfg.id,
 			.start = cv->started,
 			.rel_deadline = cv->lt.core.task.rel_deadline,
 			.weight = cv->lt.core.task.weight,
 		},
 	};
 
-	set_text(r.call.codec_in, sizeof(r.call.codec_in), in->name);
-	set_text(r.call.codec_out, sizeof(r.call.codec_out), out->name);
-	set_text(r.call.mode_out, sizeof(r.call.mode_out),
+	set_text(r.task.codec_in, sizeof(r.task.codec_in), in->name);
+	set_text(r.task.codec_out, sizeof(r.task.codec_out), out->name);
+	set_text(r.task.mode_out, sizeof(r.task.mode_out),
 		 out->modes[cv->cfg.mode].name);
 	trace_put(trace_ring(n->trace, node_ring_control(n)), &r);
 }

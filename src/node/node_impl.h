@@ -345,7 +345,7 @@ void node_follow(struct node *n);
 /** The living stream that @st is paired with, or NULL. */
 struct node_stream *node_stream_pair(const struct node_stream *st);
 /** Describe @st in the trace. */
-void node_trace_call(const struct node_stream *st);
+void node_trace_stream(const struct node_stream *st);
 
 /** The next id of a call, a stream or a conversion: they count together, up to
  * 2^32 and again; 0 is none's, and ids in use are passed over. */

@@ -480,18 +480,18 @@ static void cut_trace_text(char *to, size_t size, const char *text)
 	(void)snprintf(to, size, "%s", text);
 }
 
-void node_trace_call(const struct node_stream *st)
+void node_trace_stream(const struct node_stream *st)
 {
 	struct node *n = st->node;
 	const struct stream_cfg *cfg = node_stream_settings(st);
 	const struct codec_use *in = &cfg->media.in, *out = &cfg->media.out;
 	union cr_trace_record r = {
-		.call = {
-			.kind = CR_TRACE_CALL,
+		.task = {
+			.kind = CR_TRACE_TASK,
 			.cls = (uint8_t)cfg->terms.cls,
 			.ptime_us_div_250 = (uint16_t)(cfg->release.period /
 						       (250 * CR_US)),
-			.call = cfg->id,
+			.task = cfg->id,
 			.start = st->started,
 			.rel_deadline = cfg->terms.deadline,
 			.weight = cfg->terms.weight,
@@ -501,13 +501,13 @@ void node_trace_call(const struct node_stream *st)
 		},
 	};
 
-	cut_trace_text(r.call.codec_in, sizeof(r.call.codec_in),
+	cut_trace_text(r.task.codec_in, sizeof(r.task.codec_in),
 		       in->codec->name);
-	cut_trace_text(r.call.mode_in, sizeof(r.call.mode_in),
+	cut_trace_text(r.task.mode_in, sizeof(r.task.mode_in),
 		       in->codec->modes[in->cfg.mode].name);
-	cut_trace_text(r.call.codec_out, sizeof(r.call.codec_out),
+	cut_trace_text(r.task.codec_out, sizeof(r.task.codec_out),
 		       out->codec->name);
-	cut_trace_text(r.call.mode_out, sizeof(r.call.mode_out),
+	cut_trace_text(r.task.mode_out, sizeof(r.task.mode_out),
 		       out->codec->modes[out->cfg.mode].name);
 	trace_put(trace_ring(n->trace, node_ring_control(n)), &r);
 }
@@ -577,7 +577,7 @@ int node_stream_begin(struct node_call *of, struct stream_cfg *cfg,
 	costs_hold(n->costs, cost);
 	cost->streams++;
 	node_stream_enter(n, st);
-	node_trace_call(st);
+	node_trace_stream(st);
 	return 0;
 }
 
@@ -614,7 +614,7 @@ void node_set_transcoder(struct node_stream *st, struct transcoder *c,
 		c->ssrc_in = node_random_ssrc();
 	s->cfg.ssrc_in = c->ssrc_in;
 	stream_set_transcoder(s, c);
-	node_trace_call(st);
+	node_trace_stream(st);
 }
 
 void node_drop_transcoder(struct node *n, struct transcoder *c)

@@ -295,13 +295,13 @@ static bool trace_ends(const char *text, size_t size)
 /* The fault of @rec, or NULL. */
 static const char *complaint(const union cr_trace_record *rec)
 {
-	const struct cr_trace_call *c = &rec->call;
+	const struct cr_trace_task *c = &rec->task;
 
 	switch (rec->kind) {
 	case CR_TRACE_JOB:
 		return rec->job.outcome < CR_NOUTCOMES ? NULL
 						       : "unknown outcome";
-	case CR_TRACE_CALL:
+	case CR_TRACE_TASK:
 		if (!trace_ends(c->codec_in, sizeof(c->codec_in)) ||
 		    !trace_ends(c->codec_out, sizeof(c->codec_out)) ||
 		    !trace_ends(c->mode_in, sizeof(c->mode_in)) ||

@@ -313,7 +313,7 @@ static void begin_recorded_turn(struct audit *a, const struct replay_job *j)
 
 static void join_call(struct audit *a, size_t i)
 {
-	const struct cr_trace_call *c = &a->r->call[i];
+	const struct cr_trace_task *c = &a->r->call[i];
 	const struct plan *p = &a->r->plan;
 	struct audited_call *k = &a->call[i];
 	const struct core_terms terms = {

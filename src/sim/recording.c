@@ -30,7 +30,7 @@ struct reading {
 	json_t *header;
 	size_t call_room;
 	size_t ncalls;		      /* records */
-	struct cr_trace_call *record; /* [ncalls] as read */
+	struct cr_trace_task *record; /* [ncalls] as read */
 	unsigned *flow;		      /* [replay.ncalls] */
 	unsigned nflows;
 };
@@ -81,9 +81,9 @@ static int read_other_record(void *arg, const union cr_trace_record *record,
 {
 	struct reading *g = arg;
 	size_t room = g->call_room;
-	struct cr_trace_call *grown;
+	struct cr_trace_task *grown;
 
-	if (record->kind == CR_TRACE_CALL) {
+	if (record->kind == CR_TRACE_TASK) {
 		if (g->ncalls == g->call_room) {
 			room = room ? 2 * room : 256;
 			grown = realloc(g->record, room * sizeof(*grown));
@@ -92,7 +92,7 @@ static int read_other_record(void *arg, const union cr_trace_record *record,
 			g->record = grown;
 			g->call_room = room;
 		}
-		g->record[g->ncalls++] = record->call;
+		g->record[g->ncalls++] = record->task;
 		return 0;
 	}
 	g->r->lost +=
@@ -252,9 +252,9 @@ static int read_records(struct reading *g, const char *path, struct cr_err *e)
 
 static int by_id(const void *a, const void *b)
 {
-	const struct cr_trace_call *x = a, *y = b;
+	const struct cr_trace_task *x = a, *y = b;
 
-	return (x->call > y->call) - (x->call < y->call);
+	return (x->task > y->task) - (x->task < y->task);
 }
 
 /* Match each call that sent a frame with its record, in the replay's order. */
@@ -268,17 +268,17 @@ static int match_calls(struct reading *g, struct cr_err *e)
 	if (g->ncalls)
 		qsort(g->record, g->ncalls, sizeof(*g->record), by_id);
 	for (size_t i = 0; i < r->replay.ncalls; i++) {
-		const struct cr_trace_call key = { .call = r->replay.id[i] };
-		const struct cr_trace_call *found =
+		const struct cr_trace_task key = { .task = r->replay.id[i] };
+		const struct cr_trace_task *found =
 			g->ncalls ? bsearch(&key, g->record, g->ncalls,
 					    sizeof(key), by_id)
 				  : NULL;
 
 		if (!found)
 			return cr_fail(e, -EINVAL,
-				       "%s: has frames of call %" PRIu32
-				       ", but no record of that call",
-				       r->path, key.call);
+				       "%s: has frames of task %" PRIu32
+				       ", but no record of that task",
+				       r->path, key.task);
 		r->call[i] = *found;
 		if (!r->call[i].weight)
 			r->call[i].weight = 1024;
@@ -286,8 +286,8 @@ static int match_calls(struct reading *g, struct cr_err *e)
 	return 0;
 }
 
-static bool same_terms(const struct cr_trace_call *a,
-		       const struct cr_trace_call *b)
+static bool same_terms(const struct cr_trace_task *a,
+		       const struct cr_trace_task *b)
 {
 	return !memcmp(a->codec_in, b->codec_in,
 		       sizeof(a->codec_in) + sizeof(a->mode_in) +
@@ -325,7 +325,7 @@ static int group_calls(struct reading *g, struct cr_err *e)
 	struct recording *r = g->r;
 	size_t n = r->replay.ncalls, next = 0;
 	uint32_t *number = malloc(n * sizeof(*number));
-	struct cr_trace_call *call = malloc((n + 1) * sizeof(*call));
+	struct cr_trace_task *call = malloc((n + 1) * sizeof(*call));
 	unsigned *flow = malloc(n * sizeof(*flow));
 	int rc = number && call && flow ? 0 : -ENOMEM;
 
@@ -402,7 +402,7 @@ static int list_switches(struct reading *g, struct cr_err *e)
 	return 0;
 }
 
-static cr_ns period_of(const struct cr_trace_call *c)
+static cr_ns period_of(const struct cr_trace_task *c)
 {
 	if (c->ptime_us_div_250)
 		return c->ptime_us_div_250 * 250 * CR_US;
@@ -440,7 +440,7 @@ static void put_platform(const struct reading *g, FILE *f)
 }
 
 /* A name may hold what a file's may. */
-static void put_name(FILE *f, const struct cr_trace_call *c, unsigned flow)
+static void put_name(FILE *f, const struct cr_trace_task *c, unsigned flow)
 {
 	char name[CAMPAIGN_NAME_MAX];
 	bool codecs = strcmp(c->codec_out, "synthetic") != 0;
@@ -460,7 +460,7 @@ static void put_name(FILE *f, const struct cr_trace_call *c, unsigned flow)
 static void put_flow(const struct reading *g, unsigned flow, FILE *f)
 {
 	static const char *const classes[] = { "hard", "soft", "best-effort" };
-	const struct cr_trace_call *c = NULL;
+	const struct cr_trace_task *c = NULL;
 	const char *file = strrchr(g->r->path, '/');
 	size_t count = 0;
 
@@ -572,7 +572,7 @@ static void set_flow_models(struct recording *r, unsigned flow, size_t from,
 			    size_t n)
 {
 	struct cost_model *m = &r->models.costs[flow];
-	const struct cr_trace_call *c = &r->call[from];
+	const struct cr_trace_task *c = &r->call[from];
 	struct replay p = r->replay;
 
 	p.first += from;

@@ -41,7 +41,7 @@ struct recording_overheads {
 struct recording {
 	char path[4096]; /**< of the trace */
 	struct replay replay;
-	struct cr_trace_call *call; /**< [replay.ncalls]                    */
+	struct cr_trace_task *call; /**< [replay.ncalls]                    */
 	struct campaign *campaign;  /**< what it was, as a file has it      */
 	struct plan plan;
 	struct sim_models models;

@@ -44,7 +44,7 @@ static int add_job(struct replay *r, size_t *room,
 	r->job[r->njobs++] = (struct replay_job){
 		.at = job->arrival,
 		.cost = job->codec_ns,
-		.call = job->call,
+		.call = job->task,
 		.seq = job->seq,
 		.release = job->release,
 		.pick = job->pick,

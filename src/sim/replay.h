@@ -71,7 +71,7 @@ struct replay {
 	cr_ns begin;  /**< the first arrival, by the trace's clock           */
 	/** [ncalls] what each call was, or NULL: it is a flow's of a campaign.
 	 * Of a recorded run. */
-	const struct cr_trace_call *recorded;
+	const struct cr_trace_task *recorded;
 	bool borrowed; /**< the arrays are another one's                    */
 };
 

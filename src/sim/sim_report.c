@@ -272,9 +272,9 @@ json_t *sim_report_json(const struct sim_report *r)
 	return j;
 }
 
-/* --- the run folder: its name, run.json and calls.csv --- */
+/* --- the run folder: its name, run.json and streams.csv --- */
 
-static void write_call_row(FILE *f, const struct sim_report *r, size_t i)
+static void write_stream_row(FILE *f, const struct sim_report *r, size_t i)
 {
 	const struct plan_call *p = &r->cfg->plan->calls[i];
 	const struct campaign_flow *flow =
@@ -306,17 +306,17 @@ int sim_report_write(const struct sim_report *r, const char *dir,
 	json_decref(j);
 	if (rc)
 		return rc;
-	rc = run_file_open(&file, dir, "calls.csv", e);
+	rc = run_file_open(&file, dir, "streams.csv", e);
 	if (rc)
 		return rc;
 	(void)fprintf(file.f,
-		      "call,flow,index,codec_in,codec_out,start_s,drift_ppm,"
+		      "stream,flow,index,codec_in,codec_out,start_s,drift_ppm,"
 		      "jobs,done,"
 		      "late,missed,overwritten,expired,shed,left,delay_mean_ms,"
 		      "delay_max_ms,unbuffered,violations,unreceived\n");
 	for (size_t i = 0; i < r->cfg->plan->count; i++)
 		if (r->result->calls[i].admitted)
-			write_call_row(file.f, r, i);
+			write_stream_row(file.f, r, i);
 	return run_file_close(&file, e);
 }
 

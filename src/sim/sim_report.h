@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a simulation leaves behind: the table for people, run.json and
- * calls.csv in a run folder, its trace. Main thread.
+ * streams.csv in a run folder, its trace. Main thread.
  */
 #ifndef SIM_SIM_REPORT_H
 #define SIM_SIM_REPORT_H
@@ -54,7 +54,7 @@ void sim_folder_name(const char *scheduler, char name[RUN_PATH_MAX]);
 int sim_folder_make(const char *out, const char *scheduler,
 		    char dir[RUN_PATH_MAX], struct cr_err *e);
 
-/** Write @dir/run.json and @dir/calls.csv. 0, or -errno with @e. */
+/** Write @dir/run.json and @dir/streams.csv. 0, or -errno with @e. */
 int sim_report_write(const struct sim_report *r, const char *dir,
 		     struct cr_err *e);
 

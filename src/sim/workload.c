@@ -78,7 +78,7 @@ static void put_record(struct sim_call *c, const struct cr_job *job,
 	union cr_trace_record record;
 
 	r.kind = CR_TRACE_JOB;
-	r.call = c->st.core.task.id;
+	r.task = c->st.core.task.id;
 	r.seq = (uint32_t)job->seq;
 	r.arrival = trace_stamp(job->arrival);
 	r.deadline = trace_stamp(job->deadline);
@@ -138,32 +138,32 @@ static void call_trace_begin(const struct sim_call *c, cr_ns now)
 
 	memset(&r, 0, sizeof(r));
 	if (c->part->w->cfg->replayed) {
-		r.call = c->part->w->cfg->replays[c->plan->flow]
+		r.task = c->part->w->cfg->replays[c->plan->flow]
 				 .recorded[c->plan->index];
-		r.call.start = trace_stamp(now);
+		r.task.start = trace_stamp(now);
 		workload_trace(c->part, &r);
 		return;
 	}
-	r.call.kind = CR_TRACE_CALL;
-	r.call.cls = (uint8_t)t->cls;
+	r.task.kind = CR_TRACE_TASK;
+	r.task.cls = (uint8_t)t->cls;
 	/* 0, unknown: what the field cannot say */
 	if (units <= UINT16_MAX && t->period % (250 * CR_US) == 0)
-		r.call.ptime_us_div_250 = (uint16_t)units;
-	r.call.call = t->id;
-	r.call.start = trace_stamp(now);
-	r.call.rel_deadline = t->rel_deadline;
-	r.call.weight = t->weight;
-	r.call.nice = (int8_t)t->nice;
-	r.call.cost_mean = t->cost.mean;
-	r.call.cost_p99 = t->cost.p99;
-	set_trace_text(r.call.codec_in, sizeof(r.call.codec_in),
+		r.task.ptime_us_div_250 = (uint16_t)units;
+	r.task.task = t->id;
+	r.task.start = trace_stamp(now);
+	r.task.rel_deadline = t->rel_deadline;
+	r.task.weight = t->weight;
+	r.task.nice = (int8_t)t->nice;
+	r.task.cost_mean = t->cost.mean;
+	r.task.cost_p99 = t->cost.p99;
+	set_trace_text(r.task.codec_in, sizeof(r.task.codec_in),
 		       f->synthetic ? f->name : in->codec->name);
-	set_trace_text(r.call.codec_out, sizeof(r.call.codec_out),
+	set_trace_text(r.task.codec_out, sizeof(r.task.codec_out),
 		       f->synthetic ? "synthetic" : out->codec->name);
 	if (!f->synthetic) {
-		set_trace_text(r.call.mode_in, sizeof(r.call.mode_in),
+		set_trace_text(r.task.mode_in, sizeof(r.task.mode_in),
 			       in->codec->modes[in->cfg.mode].name);
-		set_trace_text(r.call.mode_out, sizeof(r.call.mode_out),
+		set_trace_text(r.task.mode_out, sizeof(r.task.mode_out),
 			       out->codec->modes[out->cfg.mode].name);
 	}
 	workload_trace(c->part, &r);

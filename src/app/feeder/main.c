@@ -366,7 +366,7 @@ static const struct field rows[] = {
 	  .name = "out",
 	  .letter = 'o',
 	  .label = "DIR",
-	  .help = "Write run.json and calls.csv into this folder.",
+	  .help = "Write run.json and streams.csv into this folder.",
 	  AT(out) },
 	OPT(FIELD_BOOL, "frames", NULL,
 	    "With --out, also write frames.bin, with the times at which each "

@@ -172,7 +172,7 @@ static const struct field rows[] = {
 	  .name = "out",
 	  .letter = 'o',
 	  .label = "DIR",
-	  .help = "Write run.json, calls.csv and trace.bin into this folder. "
+	  .help = "Write run.json, streams.csv and trace.bin into this folder. "
 		  "With several schedulers, each has a folder in it.",
 	  AT(out) },
 	OPT(FIELD_TEXT, "trace", "FILE",

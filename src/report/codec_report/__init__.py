@@ -6,7 +6,7 @@ codec_report.run      puts a run together: trace, feeder's files
 codec_report.metrics  what is computed, and its definitions
 codec_report.delay    where the time of a frame goes
 codec_report.recovery how long an overload is felt when it is over
-codec_report.listing  a line per job or call; perfetto: a trace to look at
+codec_report.listing  a line per job or stream; perfetto: a trace to look at
 codec_report.emodel   what calls would sound like, by g107 (ITU-T G.107)
 codec_report.quality  PESQ of dumped speech
 codec_report.heard    one call through the overload, to hear

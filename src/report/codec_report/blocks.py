@@ -275,9 +275,9 @@ class Measurer:
     def _by_call(self, index):
         jobs = {name: column[np.sort(index)]
                 for name, column in self.jobs.items()
-                if name in ("call", "arrival", "rtp_ts", "media_step",
+                if name in ("task", "arrival", "rtp_ts", "media_step",
                             "frame", "buffered")}
-        return jobs, metrics.call_starts(jobs)
+        return jobs, metrics.task_starts(jobs)
 
     def _frames(self, out, begin, end):
         """What became of the frames that ended in a block."""
@@ -294,7 +294,7 @@ class Measurer:
         delays = (jobs["sent"] - came(jobs))[sent]
         jitters = metrics.sent_jitters(jobs)
         out.values.update(
-            lost_share=share, call_loss_max=_worst(jobs["call"], lost),
+            lost_share=share, call_loss_max=_worst(jobs["task"], lost),
             missed_share=_mean(~met[due]),
             delay_p99_ms=_p99(delays), jitter_p99_ms=_p99(jitters))
         if "floor" in out.values:
@@ -319,7 +319,7 @@ class Measurer:
             out.values["recovery_ms"] = recovery.until_good(bad)
 
 
-NEEDED = ("call", "seq", "outcome", "arrival", "end", "sent", "deadline",
+NEEDED = ("task", "seq", "outcome", "arrival", "end", "sent", "deadline",
           "frame", "buffered", "rtp_ts", "media_step")
 
 
@@ -356,11 +356,11 @@ def _worst(call, lost):
 def _kinds(trace, jobs):
     """Number of the codec pair of each job."""
     names = {}
-    pair = {int(c["call"]): names.setdefault(
+    pair = {int(c["task"]): names.setdefault(
         tuple(bytes(c[n]) for n in ("codec_in", "mode_in", "codec_out",
                                     "mode_out")), len(names))
-            for c in trace.calls}
-    calls, index = np.unique(jobs["call"], return_inverse=True)
+            for c in trace.tasks}
+    calls, index = np.unique(jobs["task"], return_inverse=True)
     return np.array([pair.get(int(c), len(names)) for c in calls],
                     np.int64)[index]
 

@@ -21,7 +21,7 @@ DESCRIPTION = """\
 Compare schedulers by the traces of runs.
 
 RUN is a trace file (of codec-runner or codec-sim) or a folder with trace.bin
-and, from codec-feeder, run.json and calls.csv; missing parts are noted. A
+and, from codec-feeder, run.json and streams.csv; missing parts are noted. A
 folder of such folders means all of them. A verdict comes first: the campaign,
 the results phase by phase, and the scheduler to choose; then a short table.
 Every scheduler of every run has a column. A run with several schedulers has a
@@ -133,7 +133,7 @@ def _parser():
     parser.add_argument("--by", choices=("codec", "class", "flow"),
                         default="codec", help="the rows of a table: codec pairs "
                         "(the default), service classes, or flows of the "
-                        "campaign (needs calls.csv)")
+                        "campaign (needs streams.csv)")
     parser.add_argument("--since", metavar="TIME", type=seconds, default=0.0,
                         help="leave out earlier arrivals, counted from the "
                         "first arrival of the run")
@@ -163,8 +163,8 @@ def _parser():
                       help="print CSV, a line per run, scheduler and group")
     form.add_argument("--jobs", choices=("csv",), help="print the job table "
                       "of real-time tools, a line per frame")
-    form.add_argument("--calls", choices=("csv",), help="print the "
-                      "E-model's results, a line per call")
+    form.add_argument("--streams", choices=("csv",), help="print the "
+                      "E-model's results, a line per stream")
     parser.add_argument("--data", metavar="FILE", help="write the output of "
                         "--json there")
     parser.add_argument("--html", metavar="FILE", help="write a web page with "
@@ -326,7 +326,7 @@ def _run(args, out):
     assumed = emodel.Assumptions(args.playout * 1e3, args.network * 1e3,
                                  not args.no_plc)
     album = pictures.Album(args.gantt) if args.html or args.plots else None
-    hears = not (args.csv or args.jobs or args.calls) or album or args.data
+    hears = not (args.csv or args.jobs or args.streams) or album or args.data
     comparison, names, named, passages = Comparison(), [], [], []
     for path in (run for named_run in args.runs
                  for run in repeats.runs_in(named_run, FILES)):
@@ -376,8 +376,8 @@ def _print_all(args, out, album, reports, verdicts, passages, named):
         out.write(table.as_csv(reports))
     elif args.jobs:
         listing.jobs(out, named)
-    elif args.calls:
-        listing.calls(out, named)
+    elif args.streams:
+        listing.streams(out, named)
     else:
         _print_text(reports, verdicts, passages, args, out)
 

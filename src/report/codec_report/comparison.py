@@ -10,8 +10,8 @@ def report(run, by, measured):
     notes = list(run.notes)
     if run.trace is not None and not measured:
         notes.append("no frame arrived in the time looked at")
-    if by == "flow" and not run.calls:
-        notes.append("no calls.csv: flows are not known")
+    if by == "flow" and not run.streams:
+        notes.append("no streams.csv: flows are not known")
     return {
         "run": run.name,
         "program": str(run.trace.header.get("program", "")) if run.trace

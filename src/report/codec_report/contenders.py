@@ -175,7 +175,7 @@ def _load(parts, frames, hidden):
     first, workers = frames[0].first, frames[0].workers
     call, arrival, busy = (
         np.concatenate([column(jobs) for jobs in parts]) for column in (
-            lambda j: j["call"], lambda j: j["arrival"], metrics.busy_ns))
+            lambda j: j["task"], lambda j: j["arrival"], metrics.busy_ns))
     period = max(int(jobs["frame"].max()) for jobs in parts) / 1e9
     return phases.Load((arrival - first) / 1e9, _cost(call, busy), call,
                        period, max(workers, 1), hidden)
@@ -213,8 +213,8 @@ def _demands(found, jobs, section, live):
 
 
 def _deadlines(run):
-    """{call: ns} of the trace's calls that have one."""
-    return {int(c["call"]): int(c["rel_deadline"]) for c in run.trace.calls
+    """{task: ns} of the trace's tasks that have one."""
+    return {int(c["task"]): int(c["rel_deadline"]) for c in run.trace.tasks
             if 0 < c["rel_deadline"] < NEVER}
 
 
@@ -236,10 +236,10 @@ def _flaw(run, behind):
 
 
 def _rows(run):
-    """[((flow, index), call)] of calls.csv."""
-    found = [((row.get("flow"), row.get("index")), feeder.call_number(row))
-             for row in run.calls or []]
-    return [(key, call) for key, call in found if call is not None]
+    """[((flow, index), stream)] of streams.csv."""
+    found = [((row.get("flow"), row.get("index")), feeder.stream_number(row))
+             for row in run.streams or []]
+    return [(key, n) for key, n in found if n is not None]
 
 
 class Contest:
@@ -284,7 +284,7 @@ class Contest:
         if run.trace.header.get("live") is not True and family.live is None:
             family.live = False
         frames = [s.frames for s in measured if s.frames]
-        parts = [jobs for jobs in map(_speech, frames) if len(jobs["call"])]
+        parts = [jobs for jobs in map(_speech, frames) if len(jobs["task"])]
         if not family.phases:
             family.synthetic = run.trace.synthetic
             load = _load(parts, frames, _hidden(run.trace, frames)) \
@@ -330,7 +330,7 @@ class Contest:
         first = int(records["sent"].min())
         if not family.phases:
             family.phases = phases.find(phases.Load(
-                (records["sent"] - first) / 1e9, None, records["call"], 0.02))
+                (records["sent"] - first) / 1e9, None, records["stream"], 0.02))
         scheduler = feeder.peer_name(run.feeder) or "unknown"
         family.member(place, scheduler).heard[turn] = {
             phase.name: offered.of_feeder(records, first, phase, limits)

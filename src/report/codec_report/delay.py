@@ -5,7 +5,7 @@ network      sending at the feeder to arrival at the machine, and from the
              socket's acceptance of the output to its receiving: of the frames
              that came back, from frames.bin (codec-feeder --frames, which
              campaigns/run asks for). Without it, only the mean: the feeder's
-             mean delay less ours, from calls.csv, when it received as many
+             mean delay less ours, from streams.csv, when it received as many
              frames as were done. On the loopback interface it can be a few us
              below 0: there a packet is received before the socket's call
              returns.

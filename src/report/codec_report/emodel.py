@@ -7,7 +7,7 @@ delay        from mouth to ear: a frame of speech, the look-ahead of both
              (--playout): it plays a frame so much later than the fastest one
              would have been, and what comes later than that is lost to it.
 loss         frames lost in the machine, lost in the network before it
-             (withheld in calls.csv, taken as random) and too late for the
+             (withheld in streams.csv, taken as random) and too late for the
              play-out, of all frames. A frame that was shed in a pause is
              silence to the listener, not loss, as in the daemon's records: it
              has no content, or is 24 dB below the loudest sixteenth of its
@@ -138,7 +138,7 @@ def codec_of(name, mode, plc=True):
 @dataclass
 class Rating:
     """One call. r, mos: None when no published value covers it."""
-    call: int
+    stream: int
     description: Description
     delay_ms: float
     loss: float
@@ -204,7 +204,7 @@ def is_pause(importance):
 def pauses(jobs, starts):
     """Return a mask of the jobs that are pauses of their call. jobs: columns
     sorted by call; starts: each call's first job."""
-    out = np.zeros(len(jobs["call"]), bool)
+    out = np.zeros(len(jobs["task"]), bool)
     if jobs["importance"].any():
         for begin, end in zip(starts, [*starts[1:], len(out)]):
             out[begin:end] = is_pause(jobs["importance"][begin:end])
@@ -244,7 +244,7 @@ def ratings(jobs, lost, starts, descriptions, assumed):
     columns = _columns(jobs, lost, starts, assumed.playout_ms * 1e6)
     for at, frames, missing, runs, late, fastest in zip(
             starts.tolist(), *(c.tolist() for c in columns)):
-        call = int(jobs["call"][at])
+        call = int(jobs["task"][at])
         if missing >= frames and not late:
             fastest = 0  # nothing was sent: the loss says it all
         before = assumed.withheld.get(call, 0)

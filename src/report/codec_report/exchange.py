@@ -6,16 +6,16 @@
 .csv     a table of jobs, a line each, becomes a folder with a trace, which
          codec-sim --replay plays. The first line names the columns, in any
          order; times end in their unit: _ns, _us, _ms or _s.
-           call       its name or number
+           task       its name or number
            arrival    when the job came (arrival_ms)
            cost       CPU time that it took (cost_us); empty: not known, and
                       drawn from the others of its kind
-           deadline   of the call, from a job's arrival (period)
-           period     of the call (the median distance of its arrivals)
+           deadline   of the task, from a job's arrival (period)
+           period     of the task (the median distance of its arrivals)
            class      hard, soft or best-effort (soft)
-           weight, nice       of the call (1024, 0)
+           weight, nice       of the task (1024, 0)
            importance         of the job, 1 to 255 (0: not known)
-           codec_in, codec_out  the names of the call's codecs
+           codec_in, codec_out  the names of the task's codecs
 .pcap, .pcapng  the streams of RTP in a capture become a campaign: a flow for
          each codec and packet time, with as many calls as there were streams,
          their start, length and loss. It needs tshark, which also reads payload
@@ -44,8 +44,8 @@ import subprocess
 import numpy as np
 
 from codec_report import ReportError, access, parse_json, write_file
-from codec_report.trace import (CALL, CALL_RECORD, CLASSES, HEADER, JOB,
-                                JOB_RECORD, MAGIC, NEVER, NO_WORKER, OUTCOMES)
+from codec_report.trace import (CLASSES, HEADER, JOB, JOB_RECORD, MAGIC,
+                                NEVER, NO_WORKER, OUTCOMES, TASK, TASK_RECORD)
 
 UNITS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9}
 TIMES = ("arrival", "cost", "deadline", "period")
@@ -77,7 +77,7 @@ def _columns(head, path):
     for name in TIMES:
         if name in found and found[name][1] is None:
             raise ReportError(f"{path}: column {name} needs a unit: {name}_us")
-    for name in ("call", "arrival", "cost"):
+    for name in ("task", "arrival", "cost"):
         if name not in found:
             raise ReportError(f"{path}: column {name} is missing; it has "
                               f"{', '.join(head)}")
@@ -97,8 +97,8 @@ def _row(fields, columns, where):
                 from None
         if factor and row[name] is not None and not 0 <= row[name] < 2**62:
             raise ReportError(f"{where}: {name} is out of range: {text!r}")
-    if row["call"] is None or row["arrival"] is None:
-        raise ReportError(f"{where}: call or arrival is missing")
+    if row["task"] is None or row["arrival"] is None:
+        raise ReportError(f"{where}: task or arrival is missing")
     return row
 
 
@@ -125,7 +125,7 @@ def _read_csv(path):
 
 
 def _period(rows):
-    """Of the call: as given, or the median distance of its arrivals."""
+    """Of the task: as given, or the median distance of its arrivals."""
     if rows[0].get("period"):
         return rows[0]["period"]
     at = sorted(row["arrival"] for row in rows)
@@ -133,8 +133,8 @@ def _period(rows):
     return round(statistics.median(apart)) if apart else 20 * 10**6
 
 
-def _call_record(number, name, rows, path):
-    row, where = rows[0], f"{path}: call {name}"
+def _task_record(number, name, rows, path):
+    row, where = rows[0], f"{path}: task {name}"
     cls = row.get("class") or "soft"
     if cls not in CLASSES:
         raise ReportError(f"{where}: class is none of {', '.join(CLASSES)}: "
@@ -143,7 +143,7 @@ def _call_record(number, name, rows, path):
     deadline = row.get("deadline") or period
     texts = [(row.get(key) or default).encode()[:15] for key, default in
              (("codec_in", "imported"), ("codec_out", "synthetic"))]
-    return {"kind": CALL, "cls": CLASSES.index(cls), "call": number,
+    return {"kind": TASK, "cls": CLASSES.index(cls), "task": number,
             "ptime": min(round(period / 250e3), 65535), "start": EPOCH,
             "rel_deadline": NEVER if cls == "best-effort" else deadline,
             "codec_in": texts[0], "codec_out": texts[1],
@@ -154,14 +154,14 @@ def _call_record(number, name, rows, path):
 def _job_record(number, seq, row, path):
     at, cost = row["arrival"] + EPOCH, row["cost"]
     if cost is not None and not 0 < cost < 2**32:
-        raise ReportError(f"{path}: call {row['call']}: a cost is none of "
+        raise ReportError(f"{path}: task {row['task']}: a cost is none of "
                           f"1 ns to 4.2 s")
     done = cost is not None
     end = at + cost if done else 0
     importance = _integer(row, "importance", (0, 255), 0, path)
     return {"kind": JOB, "outcome": OUTCOMES.index(
                 "done" if done else "cancelled"),
-            "worker": 0 if done else NO_WORKER, "call": number, "seq": seq,
+            "worker": 0 if done else NO_WORKER, "task": number, "seq": seq,
             "arrival": at,
             **dict.fromkeys(("release", "pick", "start"), at if done else 0),
             "end": end, "sent": end, "deadline": at + row["deadline"]
@@ -180,32 +180,32 @@ def _records(kind, rows):
 
 def csv_to_trace(path, folder):
     """Make the folder with the trace of the jobs in the table at path."""
-    calls = {}
+    tasks = {}
     for row in _read_csv(path):
-        calls.setdefault(row["call"], []).append(row)
-    if not calls:
+        tasks.setdefault(row["task"], []).append(row)
+    if not tasks:
         raise ReportError(f"{path}: no job in it")
-    first = min(row["arrival"] for rows in calls.values() for row in rows)
+    first = min(row["arrival"] for rows in tasks.values() for row in rows)
     head = json.dumps({"imported": True, "live": False, "options": "",
                        "program": "codec-report", "scheduler": "imported",
                        "workers": 1}).encode()
     head += b" " * (-len(head) % 8)
     parts = [np.array([(MAGIC, JOB_RECORD.itemsize, len(head), 0)],
                       HEADER).tobytes(), head]
-    for number, (name, rows) in enumerate(calls.items(), 1):
+    for number, (name, rows) in enumerate(tasks.items(), 1):
         rows.sort(key=lambda row: row["arrival"])
         for row in rows:
             row["arrival"] -= first
-        parts.append(_records(CALL_RECORD, [
-            _call_record(number, name, rows, path)]))
+        parts.append(_records(TASK_RECORD, [
+            _task_record(number, name, rows, path)]))
         parts.append(_records(JOB_RECORD, [
             _job_record(number, seq, row, path)
             for seq, row in enumerate(rows)]))
     with access(folder):
         os.makedirs(folder, exist_ok=True)
     write_file(os.path.join(folder, "trace.bin"), b"".join(parts))
-    return [f"written: {folder}: {sum(map(len, calls.values()))} jobs of "
-            f"{len(calls)} calls; play them: codec-sim --replay {folder}"]
+    return [f"written: {folder}: {sum(map(len, tasks.values()))} jobs of "
+            f"{len(tasks)} tasks; play them: codec-sim --replay {folder}"]
 
 
 # --- a capture to a campaign ---

@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The feeder's side of a run: what came back, from calls.csv and run.json.
+"""The feeder's side of a run: what came back, from streams.csv and run.json.
 
-calls.csv has a header line and a line per call. Columns that are used, all
+streams.csv has a header line and a line per stream. Columns that are used, all
 optional and in any order; others are ignored:
 
-  call                       the daemon's number of the call
+  stream                     the daemon's number of the stream
   flow                       its flow in the campaign
-  codec_in, mode_in, codec_out, mode_out as in the trace; used for calls it
+  codec_in, mode_in, codec_out, mode_out as in the trace; used for streams it
                              lacks
   sent, received, lost, late frames
   withheld                   frames that the network model lost on the way to us
   delay_mean_ms, delay_p99_ms, delay_max_ms send to receive
 
-"with p99 <= 10 ms" are the calls of which a frame came back and delay_p99_ms is
+"with p99 <= 10 ms" are the streams of which a frame came back and delay_p99_ms is
 no more. A media proxy's runs (codec-feeder --ng) have this side only.
 
-run.json has what calls.csv cannot give: quantiles over all frames, in "total"
+run.json has what streams.csv cannot give: quantiles over all frames, in "total"
 and in "flows" (objects with "flow", and "delay" and "jitter" with "p99_ns", and
 "delay" with "p50_ns"), and "loss", the share of the frames that did not come back.
 They are shown for groups that are a flow, or the whole run; and "scheduler",
@@ -43,32 +43,32 @@ def number(text):
     return value if math.isfinite(value) else None
 
 
-def call_number(row):
-    """The daemon's call number of a row, None when it has none."""
-    text = row.get("call") or ""
+def stream_number(row):
+    """The daemon's stream number of a row, None when it has none."""
+    text = row.get("stream") or ""
     return int(text) if text.isascii() and text.isdigit() else None
 
 
 def flows(rows):
-    """{call number: flow} of the rows that have both."""
-    return {call_number(row): row["flow"] for row in rows or []
-            if row.get("flow") and call_number(row) is not None}
+    """{stream number: flow} of the rows that have both."""
+    return {stream_number(row): row["flow"] for row in rows or []
+            if row.get("flow") and stream_number(row) is not None}
 
 
 def withheld(rows):
-    """{call number: frames the network model lost} of the rows that say."""
-    found = {call_number(row): number(row.get("withheld"))
+    """{stream number: frames the network model lost} of the rows that say."""
+    found = {stream_number(row): number(row.get("withheld"))
              for row in rows or []}
-    return {call: int(lost) for call, lost in found.items()
-            if call is not None and lost and lost > 0}
+    return {stream: int(lost) for stream, lost in found.items()
+            if stream is not None and lost and lost > 0}
 
 
 def _label(row, by, labels):
-    call = call_number(row)
+    stream = stream_number(row)
     if by == "flow":
         return row.get("flow") or "unknown flow"
-    if call in labels:
-        return labels[call]
+    if stream in labels:
+        return labels[stream]
     if by == "codec" and row.get("codec_in"):
         return Description(*(row.get(name) for name in (
             "codec_in", "mode_in", "codec_out", "mode_out"))).label
@@ -99,9 +99,9 @@ def _within(rows):
 
 def _sum(rows):
     out = dict.fromkeys(m.key for m in FEEDER_METRICS)
-    out["feeder_calls"] = len(rows)
+    out["feeder_streams"] = len(rows)
     if _known(rows, "delay_p99_ms"):
-        out["feeder_calls_within"] = _within(rows)
+        out["feeder_streams_within"] = _within(rows)
     for name in FEEDER_COUNTS:
         known = _known(rows, name)
         if known:
@@ -179,7 +179,7 @@ def peer_name(summary):
 def measure(rows, summary, by, labels, frames=None):
     """{label: {feeder_*: value}}, with "all" first when there are several.
 
-    summary: run.json. labels: {call number: label} as the trace has them.
+    summary: run.json. labels: {stream number: label} as the trace has them.
     frames: records of frames.bin, where there are any.
     """
     groups = {}
@@ -192,7 +192,7 @@ def measure(rows, summary, by, labels, frames=None):
     if frames is not None:
         for label, part in parts:
             out[label]["feeder_recovery_ms"] = recovery.measure(
-                frames, [call_number(row) or 0 for row in part])
+                frames, [stream_number(row) or 0 for row in part])
     if _conversions(summary):
         out[CONVERSIONS] = _conversion_group(summary)
     return out

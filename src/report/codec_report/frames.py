@@ -10,21 +10,21 @@ from codec_report import ReportError, access
 MAGIC = b"CRFRAME1"
 HEADER = np.dtype([("magic", "S8"), ("record_bytes", "<u4"), ("pad", "<u4"),
                    ("realtime_offset", "<i8")])
-RECORD = np.dtype([("call", "<u4"), ("rtp_ts", "<u4"), ("sent", "<i8"),
+RECORD = np.dtype([("stream", "<u4"), ("rtp_ts", "<u4"), ("sent", "<i8"),
                    ("received", "<i8")])
 #: ns by which the two offsets may differ on one machine: the clock is
 #: corrected meanwhile.
 SAME_HOST = 10 ** 9
 
-def _keys(call, rtp_ts):
-    return call.astype(np.uint64) << np.uint64(32) | rtp_ts
+def _keys(stream, rtp_ts):
+    return stream.astype(np.uint64) << np.uint64(32) | rtp_ts
 
 class Frames:
-    """The feeder's frames, to be looked up by call and RTP timestamp. Times
+    """The feeder's frames, to be looked up by stream and RTP timestamp. Times
     are ns of the clock of the trace."""
 
     def __init__(self, records, shift):
-        keys = _keys(records["call"], records["rtp_ts"])
+        keys = _keys(records["stream"], records["rtp_ts"])
         order = np.argsort(keys, kind="stable")
         self.keys = keys[order]
         self.sent = records["sent"][order] + shift
@@ -34,9 +34,9 @@ class Frames:
     def of(self, jobs):
         """(sent, received) of each job, ns; 0 where the feeder has none."""
         if not len(self.keys):
-            none = np.zeros(len(jobs["call"]), np.int64)
+            none = np.zeros(len(jobs["task"]), np.int64)
             return none, none
-        keys = _keys(jobs["call"], jobs["rtp_ts"])
+        keys = _keys(jobs["task"], jobs["rtp_ts"])
         at = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
         known = self.keys[at] == keys
         return (np.where(known, self.sent[at], 0),

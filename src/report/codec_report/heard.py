@@ -3,7 +3,7 @@
 
 campaigns/run plays it with --shed quiet, the daemon's default, and with --shed
 age, and leaves shed-quiet.wav and shed-age.wav beside the run folder.
-heard.json in that folder has the call's number and both times. --html has a
+heard.json in that folder has the stream's number and both times. --html has a
 player for the two. Their score is PESQ, against the original speech
 (said-KIND.wav), if the Python package pesq is installed; else the MOS of the
 E-model, by the trace, for the call's speech without its pauses, lost or not.
@@ -14,7 +14,7 @@ import os
 from dataclasses import dataclass
 
 from codec_report import ReportError, access, quality
-from codec_report.run import load_object, rate_call
+from codec_report.run import load_object, rate_stream
 
 FILE = "heard.json"
 #: {codec-runner's --shed: what it does}
@@ -80,15 +80,15 @@ def _score(passage, folder, pesq):
 
 
 def _times(entry, path):
-    """(call, {kind: (begin, end)}) of heard.json."""
-    call = entry.get("call")
+    """(stream, {kind: (begin, end)}) of heard.json."""
+    stream = entry.get("stream")
     times = {kind: entry[kind] for kind in KINDS if kind in entry}
-    if type(call) is not int or not all(
+    if type(stream) is not int or not all(
             isinstance(span, list) and [type(at) for at in span] == [int, int]
             for span in times.values()):
-        raise ReportError(f"{path}: no call with the times of "
+        raise ReportError(f"{path}: no stream with the times of "
                           + " and ".join(KINDS))
-    return call, times
+    return stream, times
 
 
 def find(run, folder, assumed, pesq=None):
@@ -98,7 +98,7 @@ def find(run, folder, assumed, pesq=None):
     if not os.path.exists(path):
         return []
     entry = load_object(path)
-    call, times = _times(entry, path)
+    stream, times = _times(entry, path)
     out = []
     for kind, span in times.items():
         wav = os.path.normpath(os.path.join(folder, os.pardir,
@@ -107,7 +107,7 @@ def find(run, folder, assumed, pesq=None):
             continue
         passage = Passage(kind, str(entry.get("scheduler", "")), wav)
         _score(passage, folder, pesq or quality.load_pesq())
-        rating = rate_call(run, call, *span, assumed)
+        rating = rate_stream(run, stream, *span, assumed)
         passage.mos = rating and rating.mos
         out.append(passage)
     return out

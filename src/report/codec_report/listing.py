@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One line per job, or per call, as CSV.
+"""One line per job, or per stream, as CSV.
 
---jobs csv   the table of real-time tools: a task is a call, a job a frame.
+--jobs csv   the table of real-time tools: a task is a stream, a job a frame.
              response  arrival to the end of sending
              lateness  the end of sending less the deadline: negative is early
              tardiness lateness, 0 when early
              All times in ns; empty where the job was not done or has no
              deadline. outcome is "done", or why it was not.
---calls csv  what the E-model was given and says: one-way delay, ms, loss and
+--streams csv
+             what the E-model was given and says: one-way delay, ms, loss and
              its burst ratio, R and MOS; empty where no value is published.
 """
 import csv
@@ -16,8 +17,8 @@ from codec_report.trace import NEVER, OUTCOMES
 
 JOBS = ("run", "scheduler", "task", "job", "period_ns", "arrival_ns",
         "response_ns", "lateness_ns", "tardiness_ns", "outcome")
-CALLS = ("run", "scheduler", "call", "codecs", "frames", "delay_ms", "loss",
-         "burst_ratio", "late_for_playout", "r", "mos")
+STREAMS = ("run", "scheduler", "stream", "codecs", "frames", "delay_ms",
+           "loss", "burst_ratio", "late_for_playout", "r", "mos")
 
 
 def _job(task, job, period, arrival, end, sent, deadline, outcome):
@@ -45,7 +46,7 @@ def jobs(out, runs):
     def rows(section):
         columns = section.frames.jobs if section.frames else {}
         for row in zip(*(columns[c].tolist() for c in (
-                "call", "seq", "frame", "arrival", "end", "sent", "deadline",
+                "task", "seq", "frame", "arrival", "end", "sent", "deadline",
                 "outcome") if columns)):
             line = list(_job(*row))
             line[3] -= section.frames.first
@@ -53,9 +54,9 @@ def jobs(out, runs):
     _write(out, runs, JOBS, rows)
 
 
-def calls(out, runs):
+def streams(out, runs):
     """runs: [(name, sections)]."""
-    _write(out, runs, CALLS, lambda section: (
-        (r.call, "{0.codec_in}/{0.mode_in} -> {0.codec_out}/{0.mode_out}"
+    _write(out, runs, STREAMS, lambda section: (
+        (r.stream, "{0.codec_in}/{0.mode_in} -> {0.codec_out}/{0.mode_out}"
          .format(r.description), r.frames, r.delay_ms, r.loss, r.burst_ratio,
          r.late, r.r, r.mos) for r in section.ratings))

@@ -40,7 +40,7 @@ class Turns:
                                 jobs["worker"][worked]))]
         call, pick, end, worker, codec, sent, arrival, release = (
             jobs[name][at] for name in (
-                "call", "pick", "end", "worker", "codec_ns", "sent",
+                "task", "pick", "end", "worker", "codec_ns", "sent",
                 "arrival", "release"))
         before = np.concatenate(([0], end[:-1]))[:len(at)]
         alone = np.concatenate(([True], worker[1:] != worker[:-1]))[:len(at)]
@@ -86,9 +86,9 @@ def add_turns(jobs):
     """Add the columns "between" (turns between, FIRST_TURN, NO_TURN) and
     "turn" (ns) to jobs, columns of trace.Trace in any order. Returns jobs."""
     turns = Turns(jobs)
-    jobs["between"] = np.full(len(jobs["call"]), NO_TURN, np.int64)
+    jobs["between"] = np.full(len(jobs["task"]), NO_TURN, np.int64)
     jobs["between"][turns.at] = turns.between
-    jobs["turn"] = np.zeros(len(jobs["call"]))
+    jobs["turn"] = np.zeros(len(jobs["task"]))
     jobs["turn"][turns.at] = turns.took
     return jobs
 

@@ -69,7 +69,7 @@ LOST = ("overwritten", "expired", "concealed", "send_failed", "unreceived",
         "unbuffered", "shed")
 
 METRICS = (
-    [Metric("calls", "calls", "count"),
+    [Metric("tasks", "tasks", "count"),
      Metric("jobs", "jobs", "count"),
      Metric("done", "done", "count"),
      Metric("lost", "lost", "count", -1),
@@ -91,11 +91,11 @@ METRICS = (
        Metric("codec_share", "  of it in codecs", "share")]
     + locality.METRICS)
 
-#: Counts that calls.csv may have.
+#: Counts that streams.csv may have.
 FEEDER_COUNTS = ("sent", "received", "lost", "late")
 FEEDER_METRICS = (
-    [Metric("feeder_calls", "feeder calls", "count"),
-     Metric("feeder_calls_within", "  with p99 <= 10 ms", "count", 1)]
+    [Metric("feeder_streams", "feeder streams", "count"),
+     Metric("feeder_streams_within", "  with p99 <= 10 ms", "count", 1)]
     + [Metric(f"feeder_{name}", f"feeder {name}", "count",
               -1 if name in ("lost", "late") else 0)
        for name in FEEDER_COUNTS]
@@ -126,18 +126,18 @@ def jain(shares):
     return float(shares.sum()) ** 2 / (len(shares) * squares)
 
 
-def sort_by_call(jobs):
+def sort_by_task(jobs):
     """Sort the columns of jobs by call and frame, in place and one at a time,
     so that a long trace is not in memory twice."""
-    order = np.argsort(jobs["call"].astype(np.uint64) << np.uint64(32)
+    order = np.argsort(jobs["task"].astype(np.uint64) << np.uint64(32)
                        | jobs["seq"], kind="stable")
     for name in jobs:
         jobs[name] = jobs[name][order]
 
 
-def call_starts(jobs):
+def task_starts(jobs):
     """The index of each call's first job in sorted columns."""
-    call = jobs["call"]
+    call = jobs["task"]
     if not len(call):
         return np.empty(0, np.intp)
     return np.flatnonzero(np.concatenate(([True], call[1:] != call[:-1])))
@@ -147,14 +147,14 @@ def media_step(jobs, starts):
     """Per job: by how much its call's RTP timestamp moves per frame (the
     smallest step seen between frames that follow each other), 0: unknown.
 
-    jobs: columns sorted by call and frame; starts: call_starts(jobs).
+    jobs: columns sorted by call and frame; starts: task_starts(jobs).
     """
     if not len(starts):
         return np.empty(0, np.int64)
     unknown = np.int64(1 << 31)  # and beyond: the timestamp went back
     step = (jobs["rtp_ts"][1:] - jobs["rtp_ts"][:-1]).astype(np.int64)
     follows = jobs["seq"][1:] - jobs["seq"][:-1] == 1
-    follows &= jobs["call"][1:] == jobs["call"][:-1]
+    follows &= jobs["task"][1:] == jobs["task"][:-1]
     step[~follows | (step == 0)] = unknown
     smallest = np.minimum.reduceat(np.append(step, unknown), starts)
     smallest[smallest >= unknown] = 0
@@ -164,11 +164,11 @@ def media_step(jobs, starts):
 def arrivals_behind(jobs, starts):
     """"arrivals behind", ns, of the jobs of calls whose pace is known.
 
-    jobs: as for measure(); starts: call_starts(jobs).
+    jobs: as for measure(); starts: task_starts(jobs).
     """
     if not len(starts):
         return np.empty(0, np.int64)
-    length = np.diff(np.append(starts, len(jobs["call"])))
+    length = np.diff(np.append(starts, len(jobs["task"])))
     since = (jobs["rtp_ts"] - np.repeat(jobs["rtp_ts"][starts], length)) \
         .astype(np.int32).astype(np.int64)
     step = jobs["media_step"]
@@ -189,7 +189,7 @@ def _deviations(jobs, stamp, worked, adjacent):
     at = np.flatnonzero(worked)
     earlier, later = at[:-1], at[1:]
     frames = jobs["seq"][later] - jobs["seq"][earlier]
-    keep = jobs["call"][earlier] == jobs["call"][later]
+    keep = jobs["task"][earlier] == jobs["task"][later]
     keep &= jobs["frame"][later] > 0
     if "stretch" in jobs:
         keep &= jobs["stretch"][earlier] == jobs["stretch"][later]
@@ -232,13 +232,13 @@ def lost_jobs(jobs):
 def call_losses(jobs):
     """The calls that lost or got a frame, and the share each lost. jobs:
     sorted by call."""
-    starts = call_starts(jobs)
+    starts = task_starts(jobs)
     if not len(starts):
-        return np.empty(0, jobs["call"].dtype), np.empty(0)
+        return np.empty(0, jobs["task"].dtype), np.empty(0)
     losses = np.add.reduceat(lost_jobs(jobs).astype(np.int64), starts)
     served = np.add.reduceat((jobs["outcome"] == 0).astype(np.int64), starts)
     some = losses + served > 0
-    return (jobs["call"][starts][some],
+    return (jobs["task"][starts][some],
             losses[some] / (losses[some] + served[some]))
 
 
@@ -278,19 +278,19 @@ def _busy(jobs, seconds, workers):
 def measure(jobs, seconds, workers):
     """METRICS that the jobs alone give, as a dict; None: not defined.
 
-    jobs: columns sorted by call and frame (sort_by_call()), with two more: "frame",
+    jobs: columns sorted by call and frame (sort_by_task()), with two more: "frame",
     the frame duration in ns, 0 where unknown, and "media_step"
     (media_step()); and, if other calls had turns as well, those of
     locality.add_turns() of all of them. seconds: between the first and the
     last arrival; workers: how many there were.
     """
     out = {metric.key: None for metric in METRICS}
-    starts = call_starts(jobs)
+    starts = task_starts(jobs)
     counts = np.bincount(jobs["outcome"], minlength=len(OUTCOMES))
     by_name = dict(zip(OUTCOMES, (int(n) for n in counts)))
     done = jobs["outcome"] == 0
     out.update({f"drop_{name}": by_name[name] for name in OUTCOMES[1:]})
-    out.update(calls=len(starts), jobs=len(done), done=by_name["done"],
+    out.update(tasks=len(starts), jobs=len(done), done=by_name["done"],
                lost=sum(by_name[name] for name in LOST))
     if seconds:
         out["lost_per_s"] = out["lost"] / seconds

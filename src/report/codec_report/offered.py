@@ -30,7 +30,7 @@ METRICS = [
 KEYS = [metric.key for metric in METRICS]
 ENOUGH = 25  # frames of a call in a phase, to say what share it lost
 HALF = 0.5   # lost: starved
-NEEDED = ("call", "outcome", "arrival", "end", "sent", "deadline", "frame",
+NEEDED = ("task", "outcome", "arrival", "end", "sent", "deadline", "frame",
           "buffered", "pause")
 
 
@@ -109,7 +109,7 @@ def _withheld(assumed, whole, part):
 def _scores(jobs, lost, descriptions, assumed):
     """MOS of each call; none when one of them has none, or they are of two
     scales."""
-    found = emodel.ratings(jobs, lost, metrics.call_starts(jobs),
+    found = emodel.ratings(jobs, lost, metrics.task_starts(jobs),
                            descriptions, assumed)
     if any(r.mos is None for r in found) or len({r.wide for r in found}) > 1:
         return ()
@@ -122,14 +122,14 @@ def of_trace(jobs, first, phase, descriptions, assumed):
     emodel.ratings()."""
     lost = metrics.lost_jobs(jobs)
     counts = lost | (jobs["outcome"] == OUTCOMES.index("done"))
-    every = jobs["call"]
+    every = jobs["task"]
     at = (jobs["arrival"] - first) / 1e9
     jobs = pick({name: jobs[name] for name in NEEDED},
                 counts & phase.holds(at))
-    assumed = _withheld(assumed, every, jobs["call"])
+    assumed = _withheld(assumed, every, jobs["task"])
     lost = metrics.lost_jobs(jobs)
     sent = ~lost & (jobs["sent"] > 0)
-    return _sample(jobs["call"], lost, *metrics.deadlines(jobs),
+    return _sample(jobs["task"], lost, *metrics.deadlines(jobs),
                    (jobs["sent"] - came(jobs))[sent],
                    _scores(jobs, lost, descriptions, assumed))
 
@@ -144,9 +144,9 @@ def of_feeder(records, first, phase, deadlines):
     limits = np.array([deadlines[int(call)] for call in calls], np.int64)
     limit = np.zeros(len(records), np.int64)
     if len(calls):
-        at = np.minimum(np.searchsorted(calls, records["call"]),
+        at = np.minimum(np.searchsorted(calls, records["stream"]),
                         len(calls) - 1)
-        known = calls[at] == records["call"]
+        known = calls[at] == records["stream"]
         limit[known] = limits[at[known]]
-    return _sample(records["call"], lost, limit > 0,
+    return _sample(records["stream"], lost, limit > 0,
                    ~lost & (delay <= limit), delay[~lost])

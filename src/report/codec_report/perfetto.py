@@ -2,7 +2,7 @@
 """A trace that ui.perfetto.dev and chrome://tracing open: trace events as JSON.
 
 For each run two groups of tracks. "workers": what each worker did, a slice per
-frame from pick to end. "calls": the frames of each call, a slice from release
+frame from pick to end. "tasks": the frames of each task, a slice from release
 to end with the work in it as a slice of its own; marks where a frame arrived,
 where its deadline was, and where one was lost, with the reason. Slices of one
 track never overlap: what would (a frame that was interrupted in the simulator)
@@ -20,7 +20,7 @@ from codec_report.metrics import lost_jobs
 from codec_report.trace import NEVER, NO_WORKER, OUTCOMES
 
 FRAMES_MAX = 100000
-LANES = 1 << 8  # places for a worker's or call's tracks in the order shown
+LANES = 1 << 8  # places for a worker's or task's tracks in the order shown
 
 
 def _us(ns):
@@ -28,7 +28,7 @@ def _us(ns):
 
 
 class _Tracks:
-    """Events of one process ("workers" or "calls" of a run), with a track per
+    """Events of one process ("workers" or "tasks" of a run), with a track per
     key and lane."""
 
     def __init__(self, pid, name, tids):
@@ -94,7 +94,7 @@ def _rows(frames):
 def _args(row, label):
     done = row["sent"] is not None
     return {
-        "call": row["call"], "frame": row["seq"], "codecs": label,
+        "task": row["task"], "frame": row["seq"], "codecs": label,
         "outcome": OUTCOMES[row["outcome"]], "worker": row["worker"],
         "arrival_us": _us(row["arrival"]), "sent_us": _us(row["sent"]),
         "delay_us": _us(row["sent"] - row["arrival"] + row["buffered"])
@@ -116,13 +116,13 @@ def _work(workers, rows, names):
         begin, _, end = _worked(row)
         tid = workers.track(row["worker"], f"worker {row['worker']}", begin,
                             end)
-        workers.slice(tid, f"call {row['call']} #{row['seq']}", begin, end,
+        workers.slice(tid, f"task {row['task']} #{row['seq']}", begin, end,
                       _args(row, names[row["group"]]))
 
 
-def _frame(calls, row, label):
-    """Slices and marks of one frame on its call's track."""
-    arrival, title = row["arrival"], f"call {row['call']}"
+def _frame(tasks, row, label):
+    """Slices and marks of one frame on its task's track."""
+    arrival, title = row["arrival"], f"task {row['task']}"
     worked = _worked(row)
     begin = row["release"] if row["release"] is not None else arrival
     end = begin
@@ -131,18 +131,18 @@ def _frame(calls, row, label):
     elif row["pick"] is not None:
         end = max(begin, row["pick"])
     args = _args(row, label)
-    tid = home = calls.home(row["call"], title)
+    tid = home = tasks.home(row["task"], title)
     if end > begin:
-        tid = calls.track(row["call"], title, begin, end)
-        calls.slice(tid, f"frame {row['seq']}", begin, end, args)
+        tid = tasks.track(row["task"], title, begin, end)
+        tasks.slice(tid, f"frame {row['seq']}", begin, end, args)
     if worked:
-        calls.slice(tid, "work", worked[1], worked[2],
+        tasks.slice(tid, "work", worked[1], worked[2],
                     {"worker": row["worker"], "codec_us": args["codec_us"]})
-    calls.mark(home, "arrival", arrival, {"frame": row["seq"]})
+    tasks.mark(home, "arrival", arrival, {"frame": row["seq"]})
     if row["deadline"] is not None:
-        calls.mark(home, "deadline", row["deadline"], {"frame": row["seq"]})
+        tasks.mark(home, "deadline", row["deadline"], {"frame": row["seq"]})
     if row["lost"]:
-        calls.mark(home, f"lost: {OUTCOMES[row['outcome']]}", end, args)
+        tasks.mark(home, f"lost: {OUTCOMES[row['outcome']]}", end, args)
 
 
 def _begin(row):
@@ -153,7 +153,7 @@ def _begin(row):
 
 def _run_events(number, name, sections, tids):
     workers = _Tracks(2 * number + 1, f"{name}: workers", tids)
-    calls = _Tracks(2 * number + 2, f"{name}: calls", tids)
+    tasks = _Tracks(2 * number + 2, f"{name}: tasks", tids)
     for section in sections:
         frames = section.frames
         if frames is None:
@@ -161,12 +161,12 @@ def _run_events(number, name, sections, tids):
         rows = sorted(_rows(frames), key=_begin)
         _work(workers, rows, frames.names)
         for row in rows:
-            _frame(calls, row, frames.names[row["group"]])
+            _frame(tasks, row, frames.names[row["group"]])
         workers.events.append(
             {"ph": "i", "s": "g", "pid": workers.pid, "tid": 0,
              "ts": max(section.begin_s, 0) * 1e6, "cat": "mark",
              "name": f"scheduler {section.options}", "args": {}})
-    return [sorted(t.events, key=_order) for t in (workers, calls)]
+    return [sorted(t.events, key=_order) for t in (workers, tasks)]
 
 
 def _order(event):
@@ -180,7 +180,7 @@ def write(out, runs, limit=FRAMES_MAX):
     limit: frames; more than that is a ReportError, for no viewer would open
     the file in a reasonable time.
     """
-    count = sum(len(s.frames.jobs["call"]) for _, sections in runs
+    count = sum(len(s.frames.jobs["task"]) for _, sections in runs
                 for s in sections if s.frames)
     if count > limit:
         raise ReportError(

@@ -92,7 +92,7 @@ def _files(folder, row):
 
 
 def score(pesq, folder, row):
-    """MOS-LQO of a call (a row of calls.csv), None when it has none."""
+    """MOS-LQO of a call (a row of streams.csv), None when it has none."""
     source_file, heard_file = _files(folder, row)
     if not (os.path.exists(source_file) and os.path.exists(heard_file)):
         return None
@@ -104,12 +104,12 @@ def score(pesq, folder, row):
 
 
 def add_scores(run, folder, pesq=None):
-    """Put "pesq" into the rows of run.calls; a note when it cannot be.
+    """Put "pesq" into the rows of run.streams; a note when it cannot be.
 
     folder: of the run. pesq: see load_pesq(), which is used when None.
     """
     dump = os.path.join(folder, "dump")
-    if not run.calls or not os.path.isdir(dump):
+    if not run.streams or not os.path.isdir(dump):
         run.notes.append(f"no {dump}: nothing for --pesq; use codec-feeder "
                          "--dump")
         return
@@ -117,7 +117,7 @@ def add_scores(run, folder, pesq=None):
     if pesq is None:
         run.notes.append(MISSING)
         return
-    for row in run.calls:
+    for row in run.streams:
         value = score(pesq, dump, row)
         if value is not None:
             row["pesq"] = value

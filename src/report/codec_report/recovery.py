@@ -52,10 +52,10 @@ def until_good(bad):
 
 
 def measure(records, calls):
-    """ms, or None. records: of frames.bin, with call, sent and received; calls:
+    """ms, or None. records: of frames.bin, with stream, sent and received; calls:
     numbers of those that are looked at."""
-    end = overload_end(records["call"], records["sent"])
-    mine = records[np.isin(records["call"], list(calls))]
+    end = overload_end(records["stream"], records["sent"])
+    mine = records[np.isin(records["stream"], list(calls))]
     if end is None or not len(mine):
         return None
     bad = bad_slices(mine["sent"], mine["received"], end)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run: a trace file, or a folder with trace.bin, run.json and calls.csv.
+"""A run: a trace file, or a folder with trace.bin, run.json and streams.csv.
 
-The trace is the daemon's (or the simulator's); run.json and calls.csv are the
+The trace is the daemon's (or the simulator's); run.json and streams.csv are the
 feeder's. A folder may lack any of them: what is missing is noted. With
 blocks.json, it is an interleaved comparison.
 """
@@ -17,7 +17,7 @@ from codec_report.frames import read_frames, read_records
 from codec_report.trace import (CLASSES, NO_WORKER, NOTE_FAULT,
                                 NOTE_SWITCHED, Trace, clean, read_trace)
 
-TRACE, FEEDER, CALLS = FILES = "trace.bin", "run.json", "calls.csv"
+TRACE, FEEDER, STREAMS = FILES = "trace.bin", "run.json", "streams.csv"
 FRAMES = "frames.bin"
 #: Arrivals so far behind are no jitter of a network that anybody plans with,
 #: and no lateness of a feeder that keeps pace.
@@ -36,14 +36,14 @@ class Window:
 
 @dataclass
 class Run:
-    """What was found. trace, feeder (run.json), calls (rows of calls.csv as
+    """What was found. trace, feeder (run.json), streams (rows of streams.csv as
     dicts), frames (records of frames.bin) and played (blocks.Played) are None
     where the run has none. blocks: [blocks.Block], once sections() has measured
     them."""
     name: str
     trace: Trace = None
     feeder: dict = None
-    calls: list = None
+    streams: list = None
     frames: np.ndarray = None
     played: blocks.Played = None
     blocks: list = field(default_factory=list)
@@ -124,11 +124,11 @@ def _part_of_it(summary):
 
 def _load_folder(path):
     run = Run(base_name(path))
-    present = [name for name in (TRACE, FEEDER, CALLS)
+    present = [name for name in (TRACE, FEEDER, STREAMS)
                if os.path.exists(os.path.join(path, name))]
     if not present:
         raise ReportError(f"{path}: no run: it holds neither {TRACE} nor "
-                          f"{FEEDER} nor {CALLS}")
+                          f"{FEEDER} nor {STREAMS}")
     if TRACE in present:
         run.trace = read_trace(os.path.join(path, TRACE))
         run.notes += run.trace.warnings
@@ -149,15 +149,15 @@ def _load_folder(path):
             os.path.exists(os.path.join(path, blocks.FILE)):
         at = os.path.join(path, blocks.FILE)
         run.played = blocks.parse(read_text(at), at)
-    if CALLS in present:
-        at = os.path.join(path, CALLS)
+    if STREAMS in present:
+        at = os.path.join(path, STREAMS)
         try:
-            run.calls = list(csv.DictReader(read_text(at).splitlines(),
+            run.streams = list(csv.DictReader(read_text(at).splitlines(),
                                             restval=""))
         except csv.Error as error:
             raise ReportError(f"{at}: not CSV: {error}") from None
     else:
-        run.notes.append(f"no {CALLS}: nothing from the feeder's side")
+        run.notes.append(f"no {STREAMS}: nothing from the feeder's side")
     return run
 
 
@@ -172,19 +172,19 @@ def load_run(path):
     return Run(name, trace, notes=list(trace.warnings))
 
 
-def _call_labels(trace, by, flows):
-    """{call id: (label, frame duration ns)} of the trace's calls."""
+def _task_labels(trace, by, flows):
+    """{task id: (label, frame duration ns)} of the trace's tasks."""
     labels, descriptions = {}, _descriptions(trace)
-    for record in trace.calls:
-        call = int(record["call"])
+    for record in trace.tasks:
+        task = int(record["task"])
         if by == "class":
             cls = int(record["cls"])
             label = CLASSES[cls] if cls < len(CLASSES) else f"class {cls}"
         elif by == "flow":
-            label = flows.get(call, "unknown flow")
+            label = flows.get(task, "unknown flow")
         else:
-            label = descriptions[call].label
-        labels[call] = (label, int(record["ptime"]) * 250000)
+            label = descriptions[task].label
+        labels[task] = (label, int(record["ptime"]) * 250000)
     return labels
 
 
@@ -195,7 +195,7 @@ def _spread(jobs, starts, labels):
     ids = np.array(sorted(labels), np.uint64)
     group = np.array([index[labels[int(i)][0]] for i in ids], np.int64)
     frame = np.array([labels[int(i)][1] for i in ids], np.int64)
-    calls = jobs["call"][starts].astype(np.uint64)
+    calls = jobs["task"][starts].astype(np.uint64)
     at = np.searchsorted(ids, calls)
     known = at < len(ids)
     known[known] = ids[at[known]] == calls[known]
@@ -205,7 +205,7 @@ def _spread(jobs, starts, labels):
     call_frame[known] = frame[at[known]]
     if not known.all():
         names.append("unknown")
-    length = np.diff(np.append(starts, len(jobs["call"])))
+    length = np.diff(np.append(starts, len(jobs["task"])))
     return np.repeat(call_group, length), np.repeat(call_frame, length), names
 
 
@@ -288,11 +288,11 @@ def _worker_count(trace, jobs):
 
 
 def _descriptions(trace):
-    """{call id: emodel.Description} of the trace's calls."""
-    return {int(record["call"]): emodel.Description(*(
+    """{task id: emodel.Description} of the trace's tasks."""
+    return {int(record["task"]): emodel.Description(*(
         clean(bytes(record[name])) for name in ("codec_in", "mode_in", "codec_out",
                                          "mode_out")))
-            for record in trace.calls}
+            for record in trace.tasks}
 
 
 @dataclass
@@ -305,18 +305,18 @@ class _Context:
 
 def _rate(jobs, context):
     return emodel.ratings(jobs, metrics.lost_jobs(jobs),
-                          metrics.call_starts(jobs), context.descriptions,
+                          metrics.task_starts(jobs), context.descriptions,
                           context.assumed)
 
 
-def rate_call(run, call, begin, end, assumed):
-    """Return the emodel.Rating of a call's speech, without its pauses, that
+def rate_stream(run, stream, begin, end, assumed):
+    """Return the emodel.Rating of a stream's speech, without its pauses, that
     arrived from begin to end, ns; None without any. run: measured by
     sections()."""
     jobs = run.trace.jobs if run.trace else {}
     if "frame" not in jobs:
         return None
-    index = np.flatnonzero((jobs["call"] == call) & (jobs["arrival"] >= begin)
+    index = np.flatnonzero((jobs["task"] == stream) & (jobs["arrival"] >= begin)
                            & (jobs["arrival"] < end))
     index = index[~emodel.is_pause(jobs["importance"][index])]
     found = _rate(_pick(jobs, index), _Context(1, _descriptions(run.trace),
@@ -339,9 +339,9 @@ def _measure_section(frames, ratings, seconds, context):
     for i in present:
         mine = jobs if len(present) == 1 else \
             _pick(jobs, np.flatnonzero(jobs["group"] == i))
-        calls = set(np.unique(mine["call"]).tolist())
+        tasks = set(np.unique(mine["task"]).tolist())
         groups.append((frames.names[i], _measure_group(
-            mine, [r for r in ratings if r.call in calls], seconds,
+            mine, [r for r in ratings if r.stream in tasks], seconds,
             context)))
     return groups, _workers(jobs, seconds)
 
@@ -351,8 +351,8 @@ def _prepare(trace, labels):
     first arrival, ns, and the names of groups."""
     jobs = trace.jobs
     first = int(jobs["arrival"].min())
-    metrics.sort_by_call(jobs)
-    starts = metrics.call_starts(jobs)
+    metrics.sort_by_task(jobs)
+    starts = metrics.task_starts(jobs)
     jobs["group"], jobs["frame"], names = _spread(jobs, starts, labels)
     jobs["media_step"] = metrics.media_step(jobs, starts)
     jobs["pause"] = emodel.pauses(jobs, starts)
@@ -378,7 +378,7 @@ def _inside(jobs, first, stretches):
 def _trace_sections(run, labels, window, assumed):
     """A section for each scheduler, as it came first."""
     trace, jobs = run.trace, run.trace.jobs
-    if not len(jobs["call"]):
+    if not len(jobs["task"]):
         return []
     first, names = _prepare(trace, labels)
     if run.played:
@@ -392,7 +392,7 @@ def _trace_sections(run, labels, window, assumed):
         index, which, seconds = _inside(jobs, first, mine)
         if not len(index):
             continue
-        picked = jobs if len(index) == len(jobs["call"]) else \
+        picked = jobs if len(index) == len(jobs["task"]) else \
             _pick(jobs, index)
         if len(mine) > 1:
             picked["stretch"] = which
@@ -419,7 +419,7 @@ def _add_feeder(out, run, by, labels):
         out.append(Section(options.split(",")[0], options, 0.0, 0.0, [], {}))
     names = {call: label for call, (label, _) in labels.items()}
     groups = dict(out[0].groups)
-    seen = feeder.measure(run.calls, summary, by, names, run.frames)
+    seen = feeder.measure(run.streams, summary, by, names, run.frames)
     for label, values in seen.items():
         label = clean(label.encode())
         if label not in groups:
@@ -457,14 +457,14 @@ def _note_slow_senders(run, measured):
 def sections(run, by="codec", window=Window(), assumed=emodel.Assumptions()):
     """Measure a run: a Section per scheduler, as they came first.
 
-    by: "codec" (pair), "class" or "flow" (needs calls.csv). A job belongs to
+    by: "codec" (pair), "class" or "flow" (needs streams.csv). A job belongs to
     the scheduler under which it arrived. What the feeder saw cannot be split
     in time: it is added when the whole run is one section. assumed: of the
-    E-model; what the network lost is put in from calls.csv.
+    E-model; what the network lost is put in from streams.csv.
     """
     if window == Window():
-        assumed = replace(assumed, withheld=feeder.withheld(run.calls))
-    labels = _call_labels(run.trace, by, feeder.flows(run.calls)) \
+        assumed = replace(assumed, withheld=feeder.withheld(run.streams))
+    labels = _task_labels(run.trace, by, feeder.flows(run.streams)) \
         if run.trace else {}
     # frames of files come as fast as they are done: of no duration
     labels.update((call, (feeder.CONVERSIONS, 0))
@@ -475,12 +475,12 @@ def sections(run, by="codec", window=Window(), assumed=emodel.Assumptions()):
     if out and not run.played:
         _note_slow_senders(run, out)
     simulated = (run.feeder or {}).get("program") == "codec-sim"
-    if run.calls and simulated:
+    if run.streams and simulated:
         pass  # the same jobs as in the trace
-    elif run.calls and window == Window() and len(out) < 2 and \
+    elif run.streams and window == Window() and len(out) < 2 and \
             not run.played:
         _add_feeder(out, run, by, labels)
-    elif run.calls:
+    elif run.streams:
         run.notes.append("the feeder's numbers are of the whole run and left "
                          "out here")
     return out

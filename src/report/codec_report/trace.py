@@ -16,7 +16,7 @@ MAGIC = b"CRTRACE1"
 FAMILY = MAGIC[:-1]  # what traces of every version begin with
 NEVER = np.iinfo(np.int64).max
 NO_WORKER = 0xFFFF
-JOB, CALL, NOTE = 1, 2, 3
+JOB, TASK, NOTE = 1, 2, 3
 NOTE_LOST, NOTE_SWITCHED, NOTE_FAULT = 0, 1, 4
 OUTCOMES = ("done", "overwritten", "expired", "concealed", "cancelled", "bad",
             "send_failed", "unreceived", "unbuffered", "shed")
@@ -25,14 +25,14 @@ CLASSES = ("hard", "soft", "best-effort")
 HEADER = np.dtype([("magic", "S8"), ("record_bytes", "<u4"),
                    ("json_bytes", "<u4"), ("realtime_offset", "<i8")])
 JOB_RECORD = np.dtype([
-    ("kind", "u1"), ("outcome", "u1"), ("worker", "<u2"), ("call", "<u4"),
+    ("kind", "u1"), ("outcome", "u1"), ("worker", "<u2"), ("task", "<u4"),
     ("seq", "<u4"), ("bytes_in", "<u2"), ("bytes_out", "<u2"),
     ("arrival", "<i8"), ("release", "<i8"), ("pick", "<i8"), ("start", "<i8"),
     ("end", "<i8"), ("sent", "<i8"), ("deadline", "<i8"), ("rtp_ts", "<u4"),
     ("codec_ns", "<u4"), ("away", "<i8"), ("buffered", "<u4"),
     ("importance", "u1"), ("charged_before", "u1", 3)])
-CALL_RECORD = np.dtype([
-    ("kind", "u1"), ("cls", "u1"), ("ptime", "<u2"), ("call", "<u4"),
+TASK_RECORD = np.dtype([
+    ("kind", "u1"), ("cls", "u1"), ("ptime", "<u2"), ("task", "<u4"),
     ("start", "<i8"), ("rel_deadline", "<i8"), ("codec_in", "S16"),
     ("mode_in", "S8"), ("codec_out", "S16"), ("mode_out", "S8"),
     ("weight", "<u4"), ("nice", "i1"), ("reserved", "u1", 3),
@@ -42,7 +42,7 @@ NOTE_RECORD = np.dtype([
     ("at", "<i8"), ("text", "S80")])
 
 #: What the metrics need of a job; the rest is not kept.
-JOB_COLUMNS = ("outcome", "worker", "call", "seq", "arrival", "release", "pick",
+JOB_COLUMNS = ("outcome", "worker", "task", "seq", "arrival", "release", "pick",
                "start", "end", "sent", "deadline", "rtp_ts", "codec_ns",
                "away", "buffered", "importance")
 BLOCK = 1 << 15
@@ -60,12 +60,12 @@ class Trace:
 
     jobs: dict of column name -> array, in the order of the file; times are
     int64 ns of the run's monotonic clock, 0 where the job never came so far.
-    calls, notes: arrays of CALL_RECORD and NOTE_RECORD.
+    tasks, notes: arrays of TASK_RECORD and NOTE_RECORD.
     """
     path: str
     header: dict
     jobs: dict
-    calls: np.ndarray
+    tasks: np.ndarray
     notes: np.ndarray
     realtime_offset: int = 0  # CLOCK_REALTIME less the run's clock, ns
     truncated: bool = False
@@ -74,9 +74,9 @@ class Trace:
     @property
     def synthetic(self):
         """Whether it is of tasks without codecs."""
-        return len(self.calls) > 0 and all(
+        return len(self.tasks) > 0 and all(
             bytes(c["codec_out"]).rstrip(b"\0") == b"synthetic"
-            for c in self.calls)
+            for c in self.tasks)
 
 
 def _read_header(f, path, size):
@@ -145,7 +145,7 @@ def read_trace(path):
         count, rest_bytes = divmod(size - f.tell(), JOB_RECORD.itemsize)
         jobs, rest = _read_records(f, path, count)
     trace = Trace(path, header, jobs,
-                  rest[rest["kind"] == CALL].view(CALL_RECORD),
+                  rest[rest["kind"] == TASK].view(TASK_RECORD),
                   rest[rest["kind"] == NOTE].view(NOTE_RECORD), offset)
     trace.truncated = rest_bytes != 0
     if trace.truncated:

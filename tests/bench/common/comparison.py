@@ -121,14 +121,14 @@ def _play(program, folder, policy, **values):
 
 def _joined(parts):
     """One trace of those of blocks, a second after each other."""
-    jobs, calls = {}, []
+    jobs, tasks = {}, []
     for i, one in enumerate(parts):
         first = 10000 * i
         shift = (i + 1) * SECOND - int(one.jobs["arrival"].min())
-        calls.append(one.calls.copy())
-        calls[-1]["call"] += first
+        tasks.append(one.tasks.copy())
+        tasks[-1]["task"] += first
         for name, column in one.jobs.items():
-            if name == "call":
+            if name == "task":
                 column = column + np.uint32(first)
             elif name in ("arrival", "release", "pick", "start", "end",
                           "sent", "deadline"):
@@ -137,7 +137,7 @@ def _joined(parts):
             jobs.setdefault(name, []).append(column)
     return trace.Trace("blocks", {"live": True, "workers": 1},
                        {n: np.concatenate(c) for n, c in jobs.items()},
-                       np.concatenate(calls), parts[0].notes[:0])
+                       np.concatenate(tasks), parts[0].notes[:0])
 
 
 def simulated(program, seed, schedulers, rounds=10, codec=None, own=None):

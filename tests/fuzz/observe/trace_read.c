@@ -21,9 +21,9 @@ static void read_all(struct trace_reader *r, size_t size)
 		CR_ASSERT(++n * sizeof(rec) <= size);
 		if (rec.kind == CR_TRACE_JOB)
 			CR_ASSERT(rec.job.outcome < CR_NOUTCOMES);
-		else if (rec.kind == CR_TRACE_CALL)
-			CR_ASSERT(strlen(rec.call.codec_in) <
-				  sizeof(rec.call.codec_in));
+		else if (rec.kind == CR_TRACE_TASK)
+			CR_ASSERT(strlen(rec.task.codec_in) <
+				  sizeof(rec.task.codec_in));
 		else
 			CR_ASSERT(strlen(rec.note.text) <
 				  sizeof(rec.note.text));

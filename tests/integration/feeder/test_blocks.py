@@ -91,7 +91,7 @@ def test_the_first_calls_speak_and_the_others_send_nothing(
     feeder.hear(50)  # more than the daemon may still have to read
     feeder.process.stdin.write("end\n")
     assert feeder.end()[0] == 0
-    with open(tmp_path / "run" / "calls.csv", encoding="utf-8") as f:
+    with open(tmp_path / "run" / "streams.csv", encoding="utf-8") as f:
         rows = sorted(csv.DictReader(f), key=lambda row: row["index"])
     assert [int(r["sent"]) > 0 for r in rows] == [True, True, False, False]
     for r in rows[2:]:

@@ -79,7 +79,7 @@ def test_all_are_converted_while_calls_lose_nothing(
         text=True, check=True, timeout=PATIENCE).stdout)
     group = {g["group"]: g for g in
              report["runs"][0]["schedulers"][0]["groups"]}["conversions"]
-    assert group["calls"] == group["conversions_done"] == 3
+    assert group["tasks"] == group["conversions_done"] == 3
     assert group["jobs"] == group["done"] == 150
 
 

@@ -99,7 +99,7 @@ def test_every_frame_of_every_codec_pair_comes_back(daemon, campaign,
     assert total["duplicates"] == 0 and total["reordered"] == 0
     # 5 s less the phase: up to 250 frames of 20 ms; a call whose set-up took
     # longer than planned begins in the middle
-    with open(run / "calls.csv", encoding="utf-8") as f:
+    with open(run / "streams.csv", encoding="utf-8") as f:
         rows = list(csv.DictReader(f))
     assert len(rows) == 7
     for row in rows:

@@ -73,7 +73,7 @@ def exact(result, path):
     for name in ("misdirected", "asymmetric", "unknown_ssrc", "socket_drops",
                  "send_failed"):
         assert feeder[name] == 0, name
-    with open(path / "calls.csv", encoding="utf-8") as f:
+    with open(path / "streams.csv", encoding="utf-8") as f:
         for row in csv.DictReader(f):
             assert row["sent"] == row["received"] == row["daemon_packets_in"]
             assert row["daemon_packets_out"] == row["received"]

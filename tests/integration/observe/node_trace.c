@@ -45,9 +45,9 @@ static void see_job(struct seen *s, const struct cr_trace_job *j)
 	assert_true(j->codec_ns <= j->sent - j->start);
 }
 
-static void see_call(struct seen *s, const struct cr_trace_call *c)
+static void see_task(struct seen *s, const struct cr_trace_task *c)
 {
-	s->calls++;
+	s->tasks++;
 	assert_int_equal(c->ptime_us_div_250, 80);
 	assert_string_equal(c->codec_in, "pcmu");
 	assert_string_equal(c->codec_out, "amr");
@@ -74,8 +74,8 @@ static void see_file(struct seen *s, const char *path)
 	while ((rc = trace_reader_next(r, &rec, &e)) > 0) {
 		if (rec.kind == CR_TRACE_JOB)
 			see_job(s, &rec.job);
-		else if (rec.kind == CR_TRACE_CALL)
-			see_call(s, &rec.call);
+		else if (rec.kind == CR_TRACE_TASK)
+			see_task(s, &rec.task);
 		else
 			s->notes++;
 	}

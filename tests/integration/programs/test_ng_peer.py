@@ -151,7 +151,7 @@ def test_every_frame_comes_back_as_speech(other, campaign, tmp_path):
     wrong = {what: told["feeder"][what] for what in (
         "unknown_ssrc", "misdirected", "asymmetric", "foreign")}
     assert not any(wrong.values()), wrong
-    with open(tmp_path / "run" / "calls.csv", encoding="utf-8") as f:
+    with open(tmp_path / "run" / "streams.csv", encoding="utf-8") as f:
         rows = list(csv.DictReader(f))
     assert len(rows) == 5
     for row in rows:

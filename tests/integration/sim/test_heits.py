@@ -79,7 +79,7 @@ def test_every_stream_above_30_misses_more_under_time_sharing():
 def test_laxities_of_three_processes_are_the_papers(tmp_path):
     """45.6, 24.5 and 3.5 ms, whatever the load."""
     play("fig7", "rm", "--out", tmp_path)
-    with open(tmp_path / "calls.csv", encoding="utf-8") as f:
+    with open(tmp_path / "streams.csv", encoding="utf-8") as f:
         rows = [r for r in csv.DictReader(f) if r["flow"].startswith("load-")]
     for load in LOADS:
         laxity = sorted(66.667 - float(r["delay_max_ms"]) for r in rows
@@ -127,7 +127,7 @@ def test_frames_beyond_the_burst_are_counted_and_harm_nobody(tmp_path):
     assert flows["even"]["violations"] == 0
     assert flows["disk"]["jobs"] % 12 == 0
     assert flows["disk"]["violations"] == flows["disk"]["jobs"] // 12 * 8
-    with open(tmp_path / "liar" / "calls.csv", encoding="utf-8") as f:
+    with open(tmp_path / "liar" / "streams.csv", encoding="utf-8") as f:
         for row in csv.DictReader(f):
             late = int(row["jobs"]) // 12 * 8 if row["flow"] == "disk" else 0
             assert int(row["violations"]) == late

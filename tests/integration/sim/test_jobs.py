@@ -77,7 +77,7 @@ def played(path, scheduler, jobs, out):
     del result["seconds"], result["command"]
     if not out:
         return result, None, None
-    return result, (out / "calls.csv").read_text(), \
+    return result, (out / "streams.csv").read_text(), \
         (out / "trace.bin").read_bytes()
 
 

@@ -111,7 +111,7 @@ def test_packets_beyond_the_socket_s_room_are_lost_and_counted(tmp_path):
     assert total["loss"] == total["missed_share"] == pytest.approx(0.6)
     outcomes = [j[3] for j in jobs(out / "trace.bin")]
     assert outcomes.count(UNRECEIVED) == 600
-    lines = (out / "calls.csv").read_text().splitlines()
+    lines = (out / "streams.csv").read_text().splitlines()
     dropped = [int(line.split(",")[-1]) for line in lines[1:]]
     assert lines[0].endswith(",unreceived") and sum(dropped) == 600
     reported = subprocess.run([BUILD / "codec-report", "--all", out],
@@ -145,7 +145,7 @@ def test_receivers_at_no_cost_change_nothing(tmp_path):
         found = json.loads((out / "run.json").read_text())
         assert ("receivers" in found) == bool(count)
         traces.append((records(out / "trace.bin"), found["total"],
-                       (out / "calls.csv").read_text()))
+                       (out / "streams.csv").read_text()))
     assert len(traces[0][0]) > 1000
     assert traces[1] == traces[0] and traces[2] == traces[0]
 

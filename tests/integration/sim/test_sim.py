@@ -296,7 +296,7 @@ def test_codec_report_reads_run_folders(campaign, tmp_path):
     assert groups["all"]["lost"] == 0 and groups["a"]["late_share"] == 0
     assert groups["all"]["busy_share"] == pytest.approx(.25, abs=.01)
     assert groups["all"]["codec_share"] == pytest.approx(1)
-    with open(tmp_path / "o" / "calls.csv", encoding="utf-8") as f:
+    with open(tmp_path / "o" / "streams.csv", encoding="utf-8") as f:
         rows = list(csv.DictReader(f))
     assert [row["flow"] for row in rows].count("a") == 3
     assert all(row["jobs"] == row["done"] for row in rows)

@@ -59,14 +59,14 @@ def listened(path, tmp_path, *settings):
     subprocess.run([BUILD / "codec-sim", path, "--quiet", "--out", run,
                     *(f"--set={word}" for word in settings)], check=True,
                    stdout=subprocess.DEVNULL, timeout=PATIENCE)
-    with open(run / "calls.csv", newline="") as f:
+    with open(run / "streams.csv", newline="") as f:
         rows = score.evenly(list(csv.DictReader(f)), 3)
     dump = score.listen(str(run), rows, str(BUILD / "bench-heard"), str(path),
                         settings)
     jobs = score.read_trace(str(run / "trace.bin")).jobs
     for row in rows:
-        here = jobs["call"] == int(row["call"])
-        fate = score.fates(jobs, int(row["call"]))
+        here = jobs["task"] == int(row["stream"])
+        fate = score.fates(jobs, int(row["stream"]))
         loud = np.zeros(len(fate), int)
         loud[jobs["seq"][here]] = jobs["importance"][here]
         name = f"{dump}/{row['flow']}-{row['index']}"

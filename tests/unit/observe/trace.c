@@ -59,14 +59,14 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static union cr_trace_record job(uint32_t call, uint32_t seq)
+static union cr_trace_record job(uint32_t task, uint32_t seq)
 {
 	union cr_trace_record r;
 
 	memset(&r, 0, sizeof(r));
 	r.job = (struct cr_trace_job){ .kind = CR_TRACE_JOB,
 				       .outcome = CR_OUT_EXPIRED,
-				       .call = call,
+				       .task = task,
 				       .seq = seq,
 				       .arrival = (int64_t)seq * 3,
 				       .away = INT64_MAX };
@@ -108,7 +108,7 @@ static void records_come_back_as_they_were_put(void **state)
 static void *produce(void *arg)
 {
 	struct trace_ring *ring = arg;
-	uint32_t call = (uint32_t)(ring->slot[0].job.call);
+	uint32_t call = (uint32_t)(ring->slot[0].job.task);
 
 	for (uint32_t i = 0; i < PUTS; i++) {
 		union cr_trace_record r = job(call, i);
@@ -136,10 +136,10 @@ static void count_file(uint64_t jobs[PRODUCERS], uint64_t *noted)
 			*noted += rec.note.count;
 			continue;
 		}
-		assert_in_range(rec.job.call, 0, PRODUCERS - 1);
-		assert_true(rec.job.seq >= next[rec.job.call]);
-		next[rec.job.call] = rec.job.seq + 1;
-		jobs[rec.job.call]++;
+		assert_in_range(rec.job.task, 0, PRODUCERS - 1);
+		assert_true(rec.job.seq >= next[rec.job.task]);
+		next[rec.job.task] = rec.job.seq + 1;
+		jobs[rec.job.task]++;
 	}
 	trace_reader_close(r);
 }
@@ -154,7 +154,7 @@ static void put_equals_written_plus_lost_with(unsigned ring_records)
 	assert_int_equal(trace_open(&t, PRODUCERS, ring_records), 0);
 	assert_int_equal(trace_start(t, fx.path, fx.header, &fx.e), 0);
 	for (unsigned i = 0; i < PRODUCERS; i++) {
-		trace_ring(t, i)->slot[0].job.call = i;
+		trace_ring(t, i)->slot[0].job.task = i;
 		assert_int_equal(pthread_create(&thread[i], NULL, produce,
 						trace_ring(t, i)),
 				 0);
@@ -362,7 +362,7 @@ static void a_bad_record_is_an_error_and_a_cut_one_the_end(void **state)
 		write_one_record(&rec);
 		assert_int_equal(trace_reader_open(&r, fx.path, &fx.e), 0);
 		assert_int_equal(trace_reader_next(r, &out, &fx.e), -EPROTO);
-		assert_int_equal(out.job.call, 7);
+		assert_int_equal(out.job.task, 7);
 		trace_reader_close(r);
 	}
 	rec = job(1, 2);

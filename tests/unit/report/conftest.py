@@ -26,11 +26,11 @@ def header(scheduler="edf", **more):
     return struct.pack("<8sIIq", b"CRTRACE1", 96, len(text), 0) + text
 
 
-def job(call, seq, arrival, sent=0, outcome=DONE, **more):
+def job(task, seq, arrival, sent=0, outcome=DONE, **more):
     """A job record; the work takes the last millisecond before sent."""
     start = more.get("start", sent - MS if sent else 0)
     return struct.pack(
-        "<BBHIIHHqqqqqqqIIqII", 1, outcome, more.get("worker", 0), call, seq,
+        "<BBHIIHHqqqqqqqIIqII", 1, outcome, more.get("worker", 0), task, seq,
         160, 32, arrival, more.get("release", arrival),
         more.get("pick", start), start, more.get("end", sent), sent,
         more.get("deadline", arrival + 20 * MS), more.get("rtp_ts", seq * 160),
@@ -40,7 +40,7 @@ def job(call, seq, arrival, sent=0, outcome=DONE, **more):
 
 def record(**member):
     """A job record of these members, the others 0."""
-    names = ("kind", "outcome", "worker", "call", "seq", "bytes_in",
+    names = ("kind", "outcome", "worker", "task", "seq", "bytes_in",
              "bytes_out", "arrival", "release", "pick", "start", "end",
              "sent", "deadline", "rtp_ts", "codec_ns", "away", "buffered",
              "importance")
@@ -72,7 +72,7 @@ def speech(scheduler="fifo", spoil=lambda j: j, live=True, **more):
         for i in range(begin, end):
             arrival = MS + 20 * MS * i + number * 100000
             frames.append(spoil(dict(
-                call=number, seq=i, arrival=arrival, pick=arrival + 1400000,
+                task=number, seq=i, arrival=arrival, pick=arrival + 1400000,
                 start=arrival + 1400000, end=arrival + 1400000 + COST,
                 sent=arrival + 1400000 + COST, codec_ns=COST, outcome=DONE,
                 high=100 <= i < 200)))
@@ -84,8 +84,8 @@ def speech(scheduler="fifo", spoil=lambda j: j, live=True, **more):
           for j in frames]])
 
 
-def calls_csv():
-    return ("call,flow,index,codec_in,codec_out,sent,received\n" + "".join(
+def streams_csv():
+    return ("stream,flow,index,codec_in,codec_out,sent,received\n" + "".join(
         f"{n},talk,{n},pcmu,pcma,300,300\n"
         for n in range(1, CALLS + MORE + 1))).encode()
 
@@ -98,7 +98,7 @@ def steady(calls=40, count=100, spoil=lambda j: j):
         for c in range(1, calls + 1):
             arrival = MS + 20 * MS * i + 400 * US * c
             records.append(spoil(dict(
-                call=c, seq=i, arrival=arrival, pick=arrival + 10 * US,
+                task=c, seq=i, arrival=arrival, pick=arrival + 10 * US,
                 start=arrival + 12 * US, end=arrival + 200 * US,
                 sent=arrival + 300 * US, codec_ns=180 * US, outcome=DONE,
                 deadline=arrival + 20 * MS)))
@@ -108,7 +108,7 @@ def steady(calls=40, count=100, spoil=lambda j: j):
 
 def starve(j):
     """Call 17 gets nothing from its 50th frame on."""
-    if j["call"] != 17 or j["seq"] < 50:
+    if j["task"] != 17 or j["seq"] < 50:
         return j
     return {**j, "start": 0, "end": 0, "sent": 0, "worker": 0xFFFF,
             "pick": j["arrival"] + 100 * MS, "outcome": CONCEALED}

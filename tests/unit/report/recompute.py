@@ -36,7 +36,7 @@ def read(path):
         elif data[at] == 1:
             r = JOB.unpack_from(data, at)
             jobs.append(dict(zip(
-                ("kind", "outcome", "worker", "call", "seq", "in", "out",
+                ("kind", "outcome", "worker", "task", "seq", "in", "out",
                  "arrival", "release", "pick", "start", "end", "sent",
                  "deadline", "ts", "codec", "away", "buffered"), r)))
     return head.get("workers"), calls, jobs
@@ -186,7 +186,7 @@ def mark_turns(jobs):
     for mine in workers.values():
         mine.sort(key=lambda j: j["pick"])
         for before, job in zip([None] + mine, mine):
-            job["same"] = bool(before) and before["call"] == job["call"]
+            job["same"] = bool(before) and before["task"] == job["task"]
             job["waited"] = bool(before) and (
                 job["arrival"] <= before["end"] <= job["pick"]
                 and job["release"] <= before["end"] + held)
@@ -212,9 +212,9 @@ def rows(jobs):
 
 def measure(jobs, ptimes, workers, seconds, pairs):
     calls = {}
-    for job in sorted(jobs, key=lambda j: (j["call"], j["seq"])):
-        calls.setdefault(job["call"], []).append(job)
-    out = {"calls": len(calls), "jobs": len(jobs)}
+    for job in sorted(jobs, key=lambda j: (j["task"], j["seq"])):
+        calls.setdefault(job["task"], []).append(job)
+    out = {"tasks": len(calls), "jobs": len(jobs)}
     for code, name in enumerate(NAMES):
         out[f"drop_{name}" if code else name] = sum(
             j["outcome"] == code for j in jobs)
@@ -266,7 +266,7 @@ def recompute(path):
     out = {"all": measure(jobs, ptimes, workers, seconds, pairs)}
     for pair in set(pairs.values()):
         members = {c: p for c, p in pairs.items() if p == pair}
-        out[pair] = measure([j for j in jobs if j["call"] in members],
+        out[pair] = measure([j for j in jobs if j["task"] in members],
                             ptimes, workers, seconds, members)
     return out
 

@@ -12,11 +12,11 @@ static void put_call(struct trace_file *f)
 	union cr_trace_record r;
 
 	memset(&r, 0, sizeof(r));
-	r.call = (struct cr_trace_call){
-		.kind = CR_TRACE_CALL,
+	r.task = (struct cr_trace_task){
+		.kind = CR_TRACE_TASK,
 		.cls = 1,
 		.ptime_us_div_250 = 80,
-		.call = 5,
+		.task = 5,
 		.start = 11,
 		.rel_deadline = 12,
 		.codec_in = "pcmu",
@@ -40,7 +40,7 @@ static void put_job(struct trace_file *f)
 		.kind = CR_TRACE_JOB,
 		.outcome = CR_OUT_DONE,
 		.worker = 3,
-		.call = 5,
+		.task = 5,
 		.seq = 17,
 		.bytes_in = 160,
 		.bytes_out = 32,

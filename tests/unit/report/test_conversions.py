@@ -4,7 +4,7 @@ import json
 import os
 
 import pytest
-from conftest import calls_csv, speech
+from conftest import streams_csv, speech
 
 
 def test_conversions_have_a_sentence_and_decide_last(write, codec_report):
@@ -12,7 +12,7 @@ def test_conversions_have_a_sentence_and_decide_last(write, codec_report):
     sooner under one of these."""
     for name, done, seconds in (("cfs", 20, 12), ("fifo", 20, 19),
                                 ("edf", 15, 30)):
-        write(calls_csv(), name=f"{name}/calls.csv")
+        write(streams_csv(), name=f"{name}/streams.csv")
         write(json.dumps({
             "campaign": {"path": "mixed.yaml", "text": "x"},
             "conversions": {"count": 20, "done": done, "ids": [],
@@ -36,7 +36,7 @@ def converted(write, verdict):
         for name, counts in done.items():
             for i, count in enumerate(counts, 1):
                 run = f"{name}/{i}"
-                write(calls_csv(), name=f"{run}/calls.csv")
+                write(streams_csv(), name=f"{run}/streams.csv")
                 traces[run] = speech(name)
                 result[run] = {"interrupted": name in broken and i > 1,
                              "conversions": {"count": 20, "done": count,

@@ -154,8 +154,8 @@ def test_calls_are_rated_by_loss_delay_and_options(write, groups):
 
 def test_losses_of_the_network_count(write, groups):
     path = write(header(), call(1), *frames(1), name="r/trace.bin")
-    write(b"call,sent,received,withheld,delay_mean_ms\n1,100,100,25,5.5\n",
-          name="r/calls.csv")
+    write(b"stream,sent,received,withheld,delay_mean_ms\n1,100,100,25,5.5\n",
+          name="r/streams.csv")
     g = groups(path.rsplit("/", 1)[0])["edf", "pcmu -> amr/12.2"]
     assert g["r_mean"] == pytest.approx(
         g107.rating(90, g107.equipment(5, 10, .2)))

@@ -10,7 +10,7 @@ from codec_report import ReportError, exchange
 from codec_report.trace import read_trace
 
 TABLE = """\
-call,arrival_ms,cost_us,deadline_ms,class,weight,importance
+task,arrival_ms,cost_us,deadline_ms,class,weight,importance
 a,10,900,2,hard,,7
 b,10.1,500,,soft,2048,
 a,13,,2,hard,,
@@ -44,7 +44,7 @@ def put(tmp_path):
 
 def test_a_table_becomes_a_trace(put, tmp_path):
     said = exchange.csv_to_trace(put("t.csv", TABLE), str(tmp_path / "run"))
-    assert "5 jobs of 3 calls" in said[0]
+    assert "5 jobs of 3 tasks" in said[0]
     trace = read_trace(str(tmp_path / "run" / "trace.bin"))
     assert trace.header["imported"] and not trace.warnings
     assert trace.calls["cls"].tolist() == [0, 1, 2]
@@ -52,7 +52,7 @@ def test_a_table_becomes_a_trace(put, tmp_path):
     # without a deadline it is the period: the distance of two arrivals
     assert trace.calls["rel_deadline"].tolist()[:2] == [2000000, 4000000]
     jobs = trace.jobs
-    assert jobs["call"].tolist() == [1, 1, 2, 2, 3]
+    assert jobs["task"].tolist() == [1, 1, 2, 2, 3]
     assert (jobs["arrival"] - jobs["arrival"].min()).tolist() == [
         0, 3000000, 100000, 4100000, 1000000]
     assert jobs["codec_ns"].tolist() == [900000, 0, 500000, 400000, 700000]
@@ -61,16 +61,16 @@ def test_a_table_becomes_a_trace(put, tmp_path):
 
 
 @pytest.mark.parametrize("text, why", [
-    ("", "call is missing"),
-    ("call,arrival,cost_us\n", "needs a unit"),
-    ("call,arrival_s,cost_us\n", "no job"),
-    ("call,arrival_s,cost_us\na,x,1\n", "t.csv:2: arrival is no number"),
-    ("call,arrival_s,cost_us\na,1e30,1\n", "out of range"),
-    ("call,arrival_s,cost_us\na,nan,1\n", "arrival is no number"),
-    ("call,arrival_s,cost_us\na,,1\n", "call or arrival is missing"),
-    ("call,arrival_s,cost_us,class\na,1,1,x\n", "class is none of"),
-    ("call,arrival_s,cost_s\na,1,9\n", "a cost is none of"),
-    ("call,arrival_s,cost_s,nice\na,1,1,99\n", "nice is none of -20 to 19"),
+    ("", "task is missing"),
+    ("task,arrival,cost_us\n", "needs a unit"),
+    ("task,arrival_s,cost_us\n", "no job"),
+    ("task,arrival_s,cost_us\na,x,1\n", "t.csv:2: arrival is no number"),
+    ("task,arrival_s,cost_us\na,1e30,1\n", "out of range"),
+    ("task,arrival_s,cost_us\na,nan,1\n", "arrival is no number"),
+    ("task,arrival_s,cost_us\na,,1\n", "task or arrival is missing"),
+    ("task,arrival_s,cost_us,class\na,1,1,x\n", "class is none of"),
+    ("task,arrival_s,cost_s\na,1,9\n", "a cost is none of"),
+    ("task,arrival_s,cost_s,nice\na,1,1,99\n", "nice is none of -20 to 19"),
 ])
 def test_a_table_that_says_too_little_is_refused(put, tmp_path, text, why):
     with pytest.raises(ReportError, match=why):

@@ -27,7 +27,7 @@ class Load:
             if not lost:
                 free[worker] = end + rng.randrange(20 * US)
             self.jobs.append(dict(
-                call=c, seq=seq, arrival=arrival, worker=worker, pick=pick,
+                task=c, seq=seq, arrival=arrival, worker=worker, pick=pick,
                 start=0 if lost else start, end=0 if lost else end,
                 sent=0 if lost else end + rng.randrange(MS),
                 release=arrival + (pick - arrival) // 3,
@@ -36,7 +36,7 @@ class Load:
                 deadline=arrival + MS))
 
     def parts(self):
-        calls = {j["call"] for j in self.jobs}
+        calls = {j["task"] for j in self.jobs}
         return [header(workers=2), *[call(c) for c in sorted(calls)],
                 *[job(**j) for j in self.jobs]]
 
@@ -55,12 +55,12 @@ def test_jitter_counts_every_interval(frames):
     load = seeded()
     want = {}
     last = {}
-    for j in sorted(load.done(), key=lambda j: (j["call"], j["seq"])):
-        if j["call"] in last:
-            before = last[j["call"]]
+    for j in sorted(load.done(), key=lambda j: (j["task"], j["seq"])):
+        if j["task"] in last:
+            before = last[j["task"]]
             slip = j["pick"] - before["pick"] - 20 * MS
             want[round(slip / 10000)] = want.get(round(slip / 10000), 0) + 1
-        last[j["call"]] = j
+        last[j["task"]] = j
     data = jitter.data(frames(*load.parts()))
     (values, counts), = data.series.values()
     assert dict(zip(values.tolist(), counts.tolist())) == want
@@ -101,7 +101,7 @@ def test_loss_sorts_the_calls(frames):
     load = seeded()
     shares = {}
     for c in range(1, 10):
-        mine = [j for j in load.jobs if j["call"] == c]
+        mine = [j for j in load.jobs if j["task"] == c]
         shares[c] = sum(j["outcome"] != DONE for j in mine) / len(mine)
     data = loss.data(frames(*load.parts()))
     assert data.shares.tolist() == sorted(shares.values(), reverse=True)
@@ -156,7 +156,7 @@ def test_the_time_line_adds_up(frames):
         middle = first + int((low + high) / 2 * 1e9)
         assert data.calls[i] == sum(
             min(a) <= middle <= max(a) + 20 * MS for a in
-            ([j["arrival"] for j in load.jobs if j["call"] == c]
+            ([j["arrival"] for j in load.jobs if j["task"] == c]
              for c in range(1, 10)))
 
 
@@ -184,7 +184,7 @@ def test_the_overload_is_shaded(write, codec_report, monkeypatch, tmp_path,
                  for c in range(calls) for i in range(count))
     codec_report("--plots", str(tmp_path / "plots"), write(
         header(workers=1), *[call(c) for c in range(1, 13 + more)],
-        *[job(call=c, seq=i, arrival=at, pick=at, start=at, end=at + MS,
+        *[job(task=c, seq=i, arrival=at, pick=at, start=at, end=at + MS,
               sent=at + MS, codec_ns=MS, outcome=DONE, deadline=at + 20 * MS)
           for at, c, i in due]))
     chart, = drawn
@@ -292,8 +292,8 @@ def test_the_gantt_chart_has_all_jobs_within_its_window(frames):
     assert data.frames == len(inside)
     assert data.lost == sum(j["outcome"] != DONE for j in inside)
     assert data.late == sum(j["sent"] > j["deadline"] for j in inside)
-    assert data.calls == sorted({j["call"] for j in inside})
-    bars = sorted((data.calls.index(j["call"]), (j["pick"] - first) / 1e9,
+    assert data.tasks == sorted({j["task"] for j in inside})
+    bars = sorted((data.tasks.index(j["task"]), (j["pick"] - first) / 1e9,
                    (j["end"] - first) / 1e9, j["worker"])
                   for j in inside if j["outcome"] == DONE)
     assert sorted(data.bars) == bars
@@ -321,13 +321,13 @@ def test_a_starved_call_shows(frames):
     assert columns[0].data.calls[0] == 17
     assert columns[0].data.shares[:2].tolist() == [0.5, 0]
     assert plain(loss.sentence(columns)) == (
-        "Under rr call 17 lost 50 % of its frames while the median call lost "
+        "Under rr task 17 lost 50 % of its frames while the median call lost "
         "0 %; no call lost a frame under edf.")
     chart = gantt.data(bad)
     assert 17 in chart.calls and chart.worst == 17
     row = chart.calls.index(17)
     assert chart.losses and {r for r, _ in chart.losses} == {row}
-    assert "call 17 most" in gantt.sentence([column("rr", chart)])
+    assert "task 17 most" in gantt.sentence([column("rr", chart)])
     line = timeline.data(bad)
     assert line.lost.max() == pytest.approx(50, rel=0.6)
     assert line.lost[line.edges[1:] < 1].max() == 0

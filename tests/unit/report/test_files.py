@@ -37,14 +37,14 @@ def test_every_member_is_where_the_c_writer_puts_it(tmp_path):
     t = read_trace(path)
     assert t.header == {"scheduler": "edf", "workers": 4}
     assert {k: int(v[0]) for k, v in t.jobs.items()} == {
-        "outcome": 0, "worker": 3, "call": 5, "seq": 17, "arrival": MS,
+        "outcome": 0, "worker": 3, "task": 5, "seq": 17, "arrival": MS,
         "release": 2 * MS, "pick": 3 * MS, "start": 4 * MS, "end": 5 * MS, "sent": 6 * MS,
         "deadline": 7 * MS, "rtp_ts": 2 ** 32 - 1, "codec_ns": 900000,
         "away": 14, "buffered": 15, "importance": 16}
     begin = t.calls[0]
     assert {name: begin[name] for name in begin.dtype.names
             if name != "reserved"} == {
-        "kind": 2, "cls": 1, "ptime": 80, "call": 5, "start": 11,
+        "kind": 2, "cls": 1, "ptime": 80, "task": 5, "start": 11,
         "rel_deadline": 12, "codec_in": b"pcmu", "mode_in": b"64k",
         "codec_out": b"amr", "mode_out": b"12.2", "weight": 13, "nice": -14,
         "cost_mean": 15, "cost_p99": 16}
@@ -160,7 +160,7 @@ def test_two_runs_side_by_side_have_no_stars(write, codec_report):
     assert jobs.split() == ["jobs", "10", "10"]
     assert "\033" not in result.stdout and "*" not in result.stdout
     assert max(map(len, lines)) <= 80 or "note" in max(lines, key=len)
-    assert "a, b: no calls.csv" in result.stdout
+    assert "a, b: no streams.csv" in result.stdout
 
 
 def test_every_metric_can_be_selected(write, codec_report):
@@ -238,8 +238,8 @@ def test_conversions_are_a_group_without_rhythm(write, codec_report):
         job(7, i, MS + i, MS + 3 * MS * i + MS) for i in range(4)),
         name="c/trace.bin")
     folder = os.path.dirname(trace)
-    calls = b"call,flow,sent\n1,talk,10\n"
-    write(calls, name="c/calls.csv")
+    calls = b"stream,flow,sent\n1,talk,10\n"
+    write(calls, name="c/streams.csv")
 
     def groups(conversions, *options):
         write(json.dumps({"conversions": conversions}).encode(),
@@ -252,7 +252,7 @@ def test_conversions_are_a_group_without_rhythm(write, codec_report):
             "times_real_time": 12.5, "ids": [7]}
     for by in ("codec", "class", "flow"):
         g = groups(output, "--by", by)["conversions"]
-        assert (g["calls"], g["jobs"], g["done"]) == (1, 4, 4)
+        assert (g["tasks"], g["jobs"], g["done"]) == (1, 4, 4)
         assert g["sched_jitter_max_ms"] is None
         assert [g[k] for k in ("conversions", "conversions_done",
                                "turnaround_mean_ms", "turnaround_p50_ms",
@@ -270,10 +270,10 @@ def test_the_feeder_numbers_join_the_trace(write, codec_report):
         "flows": [{"flow": "talk", "delay": {"p99_ns": 8000000},
                    "jitter": {"p99_ns": 1500000}}, {"flow": "x"}, 5],
     }).encode(), name="r/run.json")
-    write(b"call,flow,sent,received,lost,late,delay_p99_ms,extra\n"
+    write(b"stream,flow,sent,received,lost,late,delay_p99_ms,extra\n"
           b"1,talk,10,8,2,1,7.5,x\n"
           b"9,talk,20,20,0,,2.5,y\n"
-          b",other,30,29,1,0,9.5,z\n", name="r/calls.csv")
+          b",other,30,29,1,0,9.5,z\n", name="r/streams.csv")
     run = json.loads(codec_report("--json", "--by", "flow",
                                   os.path.dirname(trace)).stdout)["runs"][0]
     groups = {g["group"]: g for g in run["schedulers"][0]["groups"]}
@@ -304,12 +304,12 @@ def frames_file(frames):
 def peer_run(write, frames=(), name="rtpengine", flows=("steady",) * 3):
     """The files of codec-feeder --ng: no trace, no scheduler."""
     counts = "5,5,0,10.0,", "5,4,1,10.1,", "5,0,5,0.0,"
-    path = write(b"call,flow,codec_in,codec_out,mode_in,mode_out,sent,received,"
+    path = write(b"stream,flow,codec_in,codec_out,mode_in,mode_out,sent,received,"
                  b"lost,delay_p99_ms,daemon_done\n" + "".join(
                      f"{i},{flow},pcmu,amr,64,12.2,{text}\n"
                      for i, (flow, text)
                      in enumerate(zip(flows, counts), 1)).encode(),
-                 name=f"{name}/calls.csv")
+                 name=f"{name}/streams.csv")
     write(json.dumps({
         "program": "codec-feeder", "scheduler": None,
         "peer": {"name": name, "ng": "127.0.0.1:2"},
@@ -323,9 +323,9 @@ def peer_run(write, frames=(), name="rtpengine", flows=("steady",) * 3):
 def test_a_media_proxy_is_a_column_beside_schedulers(write, codec_report):
     """Of the feeder's side, in the same table; all else is absent, not 0."""
     trace = write(*small(2), name="edf/trace.bin")
-    write(b"call,flow,codec_in,codec_out,mode_in,mode_out,sent,received,"
+    write(b"stream,flow,codec_in,codec_out,mode_in,mode_out,sent,received,"
           b"delay_p99_ms\n1,steady,pcmu,amr,,12.2,10,10,1.5\n",
-          name="edf/calls.csv")
+          name="edf/streams.csv")
     proxy = peer_run(write)
     output = json.loads(codec_report("--json", os.path.dirname(trace),
                                    proxy).stdout)
@@ -334,9 +334,9 @@ def test_a_media_proxy_is_a_column_beside_schedulers(write, codec_report):
     group, = run["schedulers"][0]["groups"]
     assert group["group"] == "pcmu/64 -> amr/12.2"
     assert {k: group[f"feeder_{k}"] for k in (
-        "calls", "calls_within", "loss", "delay_p50_ms", "delay_p99_ms",
+        "streams", "streams_within", "loss", "delay_p50_ms", "delay_p99_ms",
         "recovery_ms")} == {
-        "calls": 3, "calls_within": 1, "loss": 0.4, "delay_p50_ms": 2,
+        "streams": 3, "streams_within": 1, "loss": 0.4, "delay_p50_ms": 2,
         "delay_p99_ms": 10.1, "recovery_ms": None}
     assert {v for k, v in group.items()
             if k != "group" and not k.startswith("feeder_")} == {None}
@@ -417,9 +417,9 @@ def test_no_recovery_where_no_call_ends_early(write, codec_report):
 
 
 def test_a_run_without_a_trace_shows_the_feeder_side(write, codec_report):
-    path = write(b"call,codec_in,codec_out,sent,received,lost\n"
+    path = write(b"stream,codec_in,codec_out,sent,received,lost\n"
                  b"1,pcmu,amr,5,4,1\n2,pcmu,amr,5,5,0\nx,\xff,,nan,-\n",
-                 name="r/calls.csv")
+                 name="r/streams.csv")
     write(b'{"scheduler": "rr,quantum=1ms"}', name="r/run.json")
     result = codec_report("--json", os.path.dirname(path))
     run = json.loads(result.stdout)["runs"][0]

@@ -39,7 +39,7 @@ def folder(write, tmp_path):
     """out/blocks as campaigns/run leaves it; call 2 has the passages."""
     write(header(live=True, workers=1), call(1), call(2, codec_out="amr"),
           *frames(1, (0, 0)), *frames(2, (1, 4)), name="out/blocks/trace.bin")
-    write(json.dumps({"call": 2, "scheduler": "e<d>f", **SPANS}).encode(),
+    write(json.dumps({"stream": 2, "scheduler": "e<d>f", **SPANS}).encode(),
           name="out/blocks/heard.json")
     for kind, level in (("quiet", 90), ("age", 30)):
         sound(tmp_path / f"out/shed-{kind}.wav", level)
@@ -59,11 +59,11 @@ def pesq(monkeypatch):
 
 
 def by_call(codec_report, folder, since, until):
-    """MOS of call 2 as --calls says it."""
-    result = codec_report("--calls", "csv", "--since", str(since), "--until",
+    """MOS of call 2 as --streams says it."""
+    result = codec_report("--streams", "csv", "--since", str(since), "--until",
                           str(until), folder)
     row, = [r for r in csv.DictReader(io.StringIO(result.stdout))
-            if r["call"] == "2"]
+            if r["stream"] == "2"]
     return float(row["mos"])
 
 
@@ -161,8 +161,8 @@ def test_silence_and_codecs_that_are_not_tabulated_have_no_score(
 
 
 @pytest.mark.parametrize("output", (
-    [], {}, {"call": "2"}, {"call": 2, "age": [1]}, {"call": 2, "quiet": 7},
-    {"call": 2, "age": [1, None]}))
+    [], {}, {"stream": "2"}, {"stream": 2, "age": [1]}, {"stream": 2, "quiet": 7},
+    {"stream": 2, "age": [1, None]}))
 def test_a_malformed_list_of_passages_is_refused(folder, write, codec_report,
                                                  output):
     write(json.dumps(output).encode(), name="out/blocks/heard.json")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""--jobs csv, --calls csv, and --perfetto against the rules of its format."""
+"""--jobs csv, --streams csv, and --perfetto against the rules of its format."""
 import csv
 import io
 import json
@@ -18,7 +18,7 @@ def two_calls():
         times = {k: (at + v) * MS for k, v in more.items()
                  if k in ("release", "pick", "start", "end", "sent")}
         deadline = (at + 20) * MS if number == 1 else NEVER
-        return record(call=number, seq=seq, outcome=outcome, arrival=at * MS,
+        return record(task=number, seq=seq, outcome=outcome, arrival=at * MS,
                       deadline=deadline, rtp_ts=160 * seq,
                       worker=more.get("worker", 0), codec_ns=500000,
                       away=more.get("away", 0) * MS, **times)
@@ -57,7 +57,7 @@ def test_the_job_table(write, codec_report):
 def test_the_list_of_calls(write, codec_report):
     path = write(header(), call(1), call(2, codec_out="amr", mode_out="4.75"),
                  *two_calls())
-    one, two = rows_of(codec_report("--calls", "csv", path))
+    one, two = rows_of(codec_report("--streams", "csv", path))
     assert one["codecs"] == "pcmu/ -> amr/12.2"
     # frame 1 comes 21 ms after the fastest, which is within the play-out
     assert (one["frames"], one["loss"], one["late_for_playout"]) == \
@@ -113,11 +113,11 @@ def test_perfetto_s_trace_keeps_the_rules(write, codec_report, tmp_path):
     names = check_rules(events)
     assert {e["args"]["name"] for e in events
             if e["name"] == "process_name"} == {
-        "t.bin: workers", "t.bin: calls", "t.bin#2: workers",
-        "t.bin#2: calls"}
+        "t.bin: workers", "t.bin: tasks", "t.bin#2: workers",
+        "t.bin#2: tasks"}
     # two frames are on worker 0 at once: one was interrupted
     assert sorted(name for (pid, _), name in names.items() if pid <= 2) == [
-        "call 1", "call 2", "worker 0", "worker 0 +1", "worker 1"]
+        "task 1", "task 2", "worker 0", "worker 0 +1", "worker 1"]
 
 
 def test_perfetto_shows_frames_deadlines_and_losses(write, codec_report,
@@ -130,15 +130,15 @@ def test_perfetto_shows_frames_deadlines_and_losses(write, codec_report,
         return [(e["ts"], e.get("dur")) for e in events if e["name"] == name
                 and names.get((e["pid"], e["tid"])) == track]
     # us from the first arrival, at 1 ms
-    assert on("worker 0", "call 1 #0") == [(1000, 2000)]
-    assert on("worker 0 +1", "call 2 #0") == [(2000, 7000)]
-    assert on("call 1", "frame 1") == [(20000, 22000)]
-    assert on("call 1", "work") == [(1000, 2000), (40000, 2000)]
-    assert on("call 1", "deadline") == [
+    assert on("worker 0", "task 1 #0") == [(1000, 2000)]
+    assert on("worker 0 +1", "task 2 #0") == [(2000, 7000)]
+    assert on("task 1", "frame 1") == [(20000, 22000)]
+    assert on("task 1", "work") == [(1000, 2000), (40000, 2000)]
+    assert on("task 1", "deadline") == [
         (20000, None), (40000, None), (60000, None), (80000, None)]
-    assert on("call 2", "deadline") == []
-    assert on("call 1", "lost: expired") == [(110000, None)]
-    assert on("call 1", "lost: overwritten") == [(60000, None)]
+    assert on("task 2", "deadline") == []
+    assert on("task 1", "lost: expired") == [(110000, None)]
+    assert on("task 1", "lost: overwritten") == [(60000, None)]
     expired = next(e for e in events if e["name"] == "lost: expired")
     assert expired["args"]["frame"] == 2
     assert expired["args"]["delay_us"] is None
@@ -167,7 +167,7 @@ def test_random_records_keep_the_rules(write, codec_report, tmp_path):
         if rng.random() < .1:
             rng.shuffle(times)  # a damaged record
         jobs.append(record(
-            call=i % 5, seq=i // 5, outcome=rng.randrange(7),
+            task=i % 5, seq=i // 5, outcome=rng.randrange(7),
             worker=rng.choice((0, 1, 0xFFFF)), deadline=rng.randrange(3000),
             **dict(zip(("arrival", "release", "pick", "start", "end",
                         "sent"), times))))

@@ -13,7 +13,7 @@ def row_jobs(order=ORDER, worker=0, begin=MS):
     for c in order:
         codec = LATER if c == last else FIRST
         seq[c], last = seq.get(c, -1) + 1, c
-        yield dict(call=c, seq=seq[c], arrival=begin, pick=at, start=at + US,
+        yield dict(task=c, seq=seq[c], arrival=begin, pick=at, start=at + US,
                    end=at + US + codec, sent=at + 2 * US + codec,
                    codec_ns=codec, worker=worker,
                    release=at if codec == LATER else begin)
@@ -30,7 +30,7 @@ def load(write, jobs):
 def test_turns_between_are_counted_by_worker(write):
     from codec_report import locality
     one = list(row_jobs())
-    two = [j | {"call": j["call"] % 3 + 1} for j in row_jobs(worker=1)]
+    two = [j | {"task": j["task"] % 3 + 1} for j in row_jobs(worker=1)]
     both = [j for pair in zip(two, one) for j in pair]
     jobs = locality.add_turns(load(write, both))
     assert jobs["between"][1::2].tolist() == BETWEEN
@@ -60,7 +60,7 @@ def test_a_turn_begins_with_the_end_of_the_last_only_if_its_frame_waited(
 def test_a_frame_that_was_not_worked_on_is_no_turn(write):
     from codec_report import locality
     jobs = list(row_jobs())
-    lost = dict(call=7, seq=0, arrival=MS, outcome=EXPIRED, worker=0,
+    lost = dict(task=7, seq=0, arrival=MS, outcome=EXPIRED, worker=0,
                 pick=jobs[1]["pick"] - 100)
     found = locality.add_turns(load(write, [lost, *jobs]))
     assert found["between"].tolist() == [-2, *BETWEEN]
@@ -86,6 +86,6 @@ def test_blocks_have_the_same_turns(write):
     one = load(write, [*row_jobs(), *row_jobs(order=[4, 5, 4], worker=1)])
     found = locality.add_turns(dict(one))
     one.update(frame=one["arrival"] * 0, media_step=one["arrival"] * 0)
-    turns = blocks.Measurer(one, one["call"] * 0, None).turns
+    turns = blocks.Measurer(one, one["task"] * 0, None).turns
     assert turns.took.tolist() == found["turn"][turns.at].tolist()
     assert turns.between.tolist() == found["between"][turns.at].tolist()

@@ -22,7 +22,7 @@ def frames(number, count, delay_ms=5, begin=MS):
 
 def test_a_perfect_call_has_a_delay_and_no_jitter(write, groups):
     g = groups(write(header(), call(1), *frames(1, 51)))["edf", AMR]
-    assert (g["calls"], g["jobs"], g["done"], g["lost"]) == (1, 51, 51, 0)
+    assert (g["tasks"], g["jobs"], g["done"], g["lost"]) == (1, 51, 51, 0)
     for q in ("p50", "p99", "p999", "max"):
         assert g[f"delay_{q}_ms"] == pytest.approx(5)
         assert g[f"jitter_{q}_ms"] == 0
@@ -184,7 +184,7 @@ def test_loss_spread_over_calls(write, groups):
     records += [job(9, 0, MS, 0, CANCELLED)]
     calls = [call(n) for n in (1, 2, 7, 9)]
     g = groups(write(header(), *calls, *records))["edf", AMR]
-    assert g["calls"] == 4
+    assert g["tasks"] == 4
     assert g["call_loss_min"] == 0
     assert g["call_loss_median"] == pytest.approx(0.1)
     assert g["call_loss_max"] == pytest.approx(0.5)

@@ -312,7 +312,7 @@ def test_wrong_options_of_plots_are_reported(write, codec_report, words, why,
 
 def test_no_run_or_no_trace_makes_a_page_too(write, tmp_path):
     path = tmp_path / "r.html"
-    write(b"call,sent,received,lost\n1,5,4,1\n", name="f/calls.csv")
+    write(b"stream,sent,received,lost\n1,5,4,1\n", name="f/streams.csv")
     for run in (write(header()), str(tmp_path / "f"),
                 write(header(), call(1), job(1, 0, MS, 2 * MS))):
         report("--html", path, run)

@@ -86,8 +86,8 @@ def test_scores_reach_the_groups(folder, write, monkeypatch):
     write(header(), call(1), call(2), *(
         job(n, i, MS + 20 * MS * i, 2 * MS + 20 * MS * i, DONE)
         for n in (1, 2) for i in range(5)), name="trace.bin")
-    write(b"call,flow,index,sent,received\n1,talk,0,5,5\n2,talk,1,5,5\n",
-          name="calls.csv")
+    write(b"stream,flow,index,sent,received\n1,talk,0,5,5\n2,talk,1,5,5\n",
+          name="streams.csv")
     module = types.ModuleType("pesq")
     module.pesq = fake_pesq
     monkeypatch.setitem(sys.modules, "pesq", module)

@@ -30,7 +30,7 @@ def random_job(rng, number, seq, arrival, ts):
     if outcome == BAD:
         sent = 0
     return record(
-        outcome=outcome, call=number, seq=seq, arrival=arrival,
+        outcome=outcome, task=number, seq=seq, arrival=arrival,
         release=release, pick=pick, start=start, end=end, sent=sent,
         worker=rng.randrange(2) if start else 0xFFFF, away=away,
         deadline=rng.choice((arrival + 20 * MS, NEVER)),
@@ -86,13 +86,13 @@ def test_every_number_agrees_with_an_independent_computation(write,
 def test_a_fault_in_a_trace_shows(write, groups):
     """One call loses 30 frames in a row, one frame is 80 ms late."""
     def trace(fault):
-        jobs = [record(outcome=DONE, call=n, seq=i, arrival=MS + 20 * MS * i,
+        jobs = [record(outcome=DONE, task=n, seq=i, arrival=MS + 20 * MS * i,
                        release=MS + 20 * MS * i, pick=2 * MS + 20 * MS * i,
                        start=2 * MS + 20 * MS * i, end=3 * MS + 20 * MS * i,
                        sent=(83 if fault and (n, i) == (2, 50) else 3) * MS
                        + 20 * MS * i, deadline=NEVER, rtp_ts=160 * i)
                 if not (fault and n == 1 and 30 <= i < 60) else
-                record(outcome=EXPIRED, call=n, seq=i, worker=0xFFFF,
+                record(outcome=EXPIRED, task=n, seq=i, worker=0xFFFF,
                        arrival=MS + 20 * MS * i, release=MS + 20 * MS * i,
                        pick=MS + 20 * MS * i, deadline=NEVER, rtp_ts=160 * i)
                 for n in (1, 2) for i in range(100)]

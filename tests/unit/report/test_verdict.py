@@ -6,7 +6,7 @@ import re
 import struct
 
 import pytest
-from conftest import (CALLS, MORE, MS, EXPIRED, call, calls_csv, header, job,
+from conftest import (CALLS, MORE, MS, EXPIRED, call, streams_csv, header, job,
                       note, speech)
 
 
@@ -17,13 +17,13 @@ def lose(j):
 
 def every(n, only=lambda j: j["high"]):
     """Of the overload's frames, one in n is lost, whosever it is."""
-    return lambda j: lose(j) if only(j) and (j["seq"] + j["call"]) % n == 0 \
+    return lambda j: lose(j) if only(j) and (j["seq"] + j["task"]) % n == 0 \
         else j
 
 
 def starve(*calls):
     """In the overload these calls get one frame in ten."""
-    return lambda j: lose(j) if j["high"] and j["call"] in calls and \
+    return lambda j: lose(j) if j["high"] and j["task"] in calls and \
         j["seq"] % 10 else j
 
 
@@ -192,7 +192,7 @@ def proxy_beside_edf(write):
              frames_bin(lambda i: 30 if 100 <= i < 200 else 4,
                         lambda n, i: 100 <= i < 200 and (n + i) % 4 == 0))):
         write(seen, name=f"{name}/frames.bin")
-        write(calls_csv(), name=f"{name}/calls.csv")
+        write(streams_csv(), name=f"{name}/streams.csv")
         path = write(json.dumps({**result, **more}).encode(),
                      name=f"{name}/run.json")
     write(speech("edf"), name="edf/trace.bin")
@@ -222,7 +222,7 @@ def test_in_time_is_of_all_frames_offered(write, codec_report):
     def spoil(j):
         if not j["high"]:
             return j
-        turn = (j["seq"] + j["call"]) % 4
+        turn = (j["seq"] + j["task"]) % 4
         return lose(j) if turn == 0 else late(30)(j) if turn == 1 else j
     path = write(speech("edf", spoil), name="one/trace.bin")
     run, = json.loads(codec_report("--json", path).stdout)["runs"]
@@ -389,7 +389,7 @@ def test_unknown_values_are_not_worse(verdict):
     gsm = (b"pcma".ljust(16, b"\0"), b"gsm".ljust(16, b"\0"))
 
     def one(j):
-        return lose(j) if (j["call"], j["seq"]) == (3, 150) else j
+        return lose(j) if (j["task"], j["seq"]) == (3, 150) else j
     said = verdict({"rr": speech("rr").replace(*gsm),
                     "edf": speech("edf", one).replace(*gsm)})
     assert said["choose"] == ["rr", "edf"]

@@ -10,8 +10,8 @@ DONE, EXPIRED, SHED, CANCELLED = (score.OUTCOMES.index(name) for name in (
 
 
 def jobs(*rows):
-    """Of (call, seq, outcome, arrival, sent, buffered), as of a trace."""
-    names = "call", "seq", "outcome", "arrival", "sent", "buffered"
+    """Of (task, seq, outcome, arrival, sent, buffered), as of a trace."""
+    names = "task", "seq", "outcome", "arrival", "sent", "buffered"
     return {name: np.array([row[i] for row in rows], np.int64)
             for i, name in enumerate(names)}
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A few milliseconds in full: calls as rows, workers as colours, deadlines
+"""A few milliseconds in full: tasks as rows, workers as colours, deadlines
 and losses as marks. By default around the worst moment of the first
 scheduler; of all the same time."""
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from codec_report.trace import NEVER, NO_WORKER
 
 NAME = "gantt"
 TITLE = "Frame by frame"
-ALT = ("A chart per scheduler, calls as rows, over the time since the first "
+ALT = ("A chart per scheduler, tasks as rows, over the time since the first "
        "arrival in seconds: a thin line while a frame waits, a bar in the "
        "worker's colour while it is worked on, a triangle at its deadline, "
        "full when it was missed, a cross where a frame was lost.")
@@ -28,7 +28,7 @@ USUAL = 20_000_000  # ns: a frame duration where none is known
 class Data:
     """window: (from, to), s since the run's first arrival. frames, lost,
     late: counts of jobs of any call that touch it. worst: the call that lost
-    most, or else was late most, there; None when none did. calls: the rows'.
+    most, or else was late most, there; None when none did. tasks: the rows'.
     Of the rows, in s: waits (row, from, to), bars (row, from, to, worker),
     deadlines (row, at, missed), losses (row, at)."""
     window: tuple
@@ -36,7 +36,7 @@ class Data:
     lost: int
     late: int
     worst: int
-    calls: list
+    tasks: list
     waits: list = field(default_factory=list)
     bars: list = field(default_factory=list)
     deadlines: list = field(default_factory=list)
@@ -86,13 +86,13 @@ def worst_moment(jobs):
 
 
 def _rows(jobs, lost, late):
-    """The calls worth a row, ascending: those with most losses, then with
+    """The tasks worth a row, ascending: those with most losses, then with
     most late frames; and the first of them, if it has any."""
-    calls, at = np.unique(jobs["call"], return_inverse=True)
-    trouble = np.bincount(at, lost * 1e6 + late, len(calls))
+    tasks, at = np.unique(jobs["task"], return_inverse=True)
+    trouble = np.bincount(at, lost * 1e6 + late, len(tasks))
     order = np.argsort(-trouble, kind="stable")
-    worst = int(calls[order[0]]) if len(order) and trouble[order[0]] else None
-    return np.sort(calls[order[:ROWS]]), worst
+    worst = int(tasks[order[0]]) if len(order) and trouble[order[0]] else None
+    return np.sort(tasks[order[:ROWS]]), worst
 
 
 def data(frames):
@@ -106,12 +106,12 @@ def data(frames):
     jobs = {name: column[inside] for name, column in jobs.items()}
     lost = metrics.lost_jobs(jobs)
     late = _lateness(jobs) > 0
-    calls, worst = _rows(jobs, lost, late)
+    tasks, worst = _rows(jobs, lost, late)
     out = Data(((begin - first) / 1e9, (end - first) / 1e9),
                int(inside.sum()), int(lost.sum()), int(late.sum()), worst,
-               [int(c) for c in calls])
-    shown = np.flatnonzero(np.isin(jobs["call"], calls))
-    rows = np.searchsorted(calls, jobs["call"])
+               [int(t) for t in tasks])
+    shown = np.flatnonzero(np.isin(jobs["task"], tasks))
+    rows = np.searchsorted(tasks, jobs["task"])
     ends = _ends(jobs)
     for k in shown:
         _add(out, {name: int(jobs[name][k]) for name in (
@@ -187,8 +187,8 @@ def _draw_panel(axes, c, workers):
                  label=f"on worker {worker}")
     _draw_marks(axes, d)
     axes.set_xlim(*d.window)
-    axes.set_ylim(len(d.calls) - 0.4, -0.9)
-    axes.set_yticks(range(len(d.calls)), [str(n) for n in d.calls],
+    axes.set_ylim(len(d.tasks) - 0.4, -0.9)
+    axes.set_yticks(range(len(d.tasks)), [str(n) for n in d.tasks],
                     fontsize=style.row_text())
     axes.grid(axis="y", visible=False)
     style.name_in_colour([axes.set_title(c.label)], [c.look])
@@ -200,7 +200,7 @@ def draw(columns):
     across = min(style.across(2 if len(columns) <= MANY else 3, 1.7),
                  len(columns))
     down = -(-len(columns) // across)
-    tallest = max(len(c.data.calls) for c in columns)
+    tallest = max(len(c.data.tasks) for c in columns)
     with style.figure(0.9 + down * (
             0.65 + style.row_text() / 65 * tallest)) as fig:
         grid = style.grid(fig, len(columns), across)
@@ -209,7 +209,7 @@ def draw(columns):
             axes.locator_params(axis="x", nbins=min(
                 9 - 2 * across, style.across(18, 0.55) // across))
         fig.supxlabel("time since the first arrival, s", fontsize="medium")
-        fig.supylabel("call", fontsize="medium")
+        fig.supylabel("task", fontsize="medium")
         handles = {label: h for axes in grid for h, label
                    in zip(*axes.get_legend_handles_labels())}
         style.legend(fig, list(handles.values()), list(handles), 6)
@@ -225,7 +225,7 @@ def _count(c, first=True):
         return where + "has no frame"
     trouble = f"loses {d.lost:,}" if d.lost else \
         f"is late with {d.late:,}" if d.late else "loses none"
-    whose = f", call {d.worst} most" if d.worst is not None else ""
+    whose = f", task {d.worst} most" if d.worst is not None else ""
     return f"{where}{trouble} of {d.frames:,} frames{whose}"
 
 

@@ -73,7 +73,7 @@ def longest_stall(jobs):
 
 
 def _alive(jobs, at):
-    starts = metrics.call_starts(jobs)
+    starts = metrics.task_starts(jobs)
     first = np.minimum.reduceat(jobs["arrival"], starts)
     last = np.maximum.reduceat(jobs["arrival"], starts) \
         + jobs["frame"][starts]
