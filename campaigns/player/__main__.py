@@ -47,7 +47,10 @@ live, scale simulated), or else simulated by campaigns/simulate (best).
                       listens at ADDR:PORT. All calls then have ports of their
                       own, and all of codec-runner is on the workers' CPUs
   --dump              keep the speech, for codec-report --pesq
-  --quick             of a folder with its own program: its short form
+  --quick             a first look: the first two schedulers of the campaign, or
+                      those of --schedulers, in six rounds, the fewest that are
+                      compared; only large differences show. Of a folder with
+                      its own program: its short form
   --feeder OPTION     passed to codec-feeder; may be repeated
   --runner OPTION     passed to codec-runner; may be repeated
 

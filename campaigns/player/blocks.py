@@ -26,6 +26,7 @@ from names import plain_name
 
 FOLDER = "blocks"
 ROUNDS = 10, 20  # of many schedulers, of two
+QUICK_ROUNDS = 6  # the fewest that codec-report compares
 EPISODE_ROUNDS = 1  # in the table, too few to be compared
 WARM_UP = 0.3  # s of a block, not counted: frames of the one before wait
 SHORTEST, USUAL, LONGEST = 0.7, 1, 1.2  # s, of a block
@@ -396,7 +397,8 @@ class Blocks:
         self.player, self.stage = player, Stage(player, folder)
         self.folder, self.specs = folder, list(player.specs)
         self.flows = campaign_flows(player.campaign)
-        self.rounds = player.options.rounds or round_count(self.specs)
+        self.rounds = player.options.rounds or (
+            QUICK_ROUNDS if player.options.quick else round_count(self.specs))
         self.length = block_length(self.specs, self.rounds)
         self.has_overload = any(f.overload for f in self.flows)
         self.contrast = contrast.wanted(player, self.has_overload)

@@ -51,7 +51,8 @@ class Player:
             raise Broken(WRONG)  # the feeder has said what is wrong
         self.campaign = self._ask_campaign()
         self.conversions = self.campaign["conversions"] > 0
-        self.specs = options.schedulers or self.ask("schedulers") or ["edf"]
+        self.specs = options.schedulers or \
+            self.ask("schedulers")[:2 if options.quick else None] or ["edf"]
         if options.peer:
             self.specs = [*self.specs, options.peer]
         self._check_folders()

@@ -71,8 +71,11 @@ class Options:
                         f"{self.own_program()} --help has its options")
         if self.rounds and self.find_capacity:
             raise Wrong("--find-capacity repeats as it needs: no --rounds")
-        if self.quick and not (folder and self.own_program()):
+        if self.quick and folder and not self.own_program():
             raise Wrong(f"{self.name} has no short form")
+        if self.quick and (self.rounds or self.find_capacity or self.separate):
+            raise Wrong("--quick plays blocks, six rounds of them: no --rounds, "
+                        "--find-capacity or --separate")
 
 
 def scheduler_spec(name):

@@ -8,7 +8,8 @@ import subprocess
 import sys
 
 import blocks
-from live import BROKEN, INTERRUPTED, PLAYED, Broken, Player, remove_run
+from live import (BROKEN, INTERRUPTED, PLAYED, WRONG, Broken, Player,
+                  remove_run)
 from names import folder_name
 
 
@@ -126,6 +127,9 @@ def play_all(player):
     """Play, in blocks or one after another, and report. The exit code."""
     why = blocks.why_separate(player)
     forget(player.options.out, player.specs)
+    if why and player.options.quick:
+        print(f"campaigns/run: no --quick: {why}", file=sys.stderr)
+        return WRONG
     if why:
         if len(player.specs) > 1:
             print(f"separate runs, one after another: {why}", flush=True)

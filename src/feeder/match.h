@@ -9,6 +9,11 @@
  * the sequence numbers of such a daemon's output alone, or in its timestamps
  * alone: the one that is farther counts.
  *
+ * Struct heard (feeder/phone.h) is a second account, of two-way calls, because
+ * it judges all packets that a party is sent by their own numbers, across
+ * changes of SSRC and without times of sending, where match judges speech
+ * against these; match_heard() takes the delay of what the first has counted.
+ *
  * Two threads: the pacer calls match_sent(), the receiver match_received();
  * counters may be read by any thread. The window between them is a ring of
  * atomics: no lock, no allocation.

@@ -98,12 +98,6 @@ int trace_end(struct trace *t);
  */
 int trace_stop(struct trace *t, struct trace_totals *totals);
 
-/** Is tracing on? Saves building a record. One relaxed load. */
-static inline bool trace_is_on(const struct trace_ring *r)
-{
-	return atomic_load_explicit(&r->on, memory_order_relaxed);
-}
-
 /** Copy @rec into @r, or count it as lost. Wait-free. For trace_put(). */
 void trace_push(struct trace_ring *r, const union cr_trace_record *rec);
 
@@ -111,7 +105,7 @@ void trace_push(struct trace_ring *r, const union cr_trace_record *rec);
 static inline void trace_put(struct trace_ring *r,
 			     const union cr_trace_record *rec)
 {
-	if (trace_is_on(r))
+	if (atomic_load_explicit(&r->on, memory_order_relaxed))
 		trace_push(r, rec);
 }
 

@@ -18,7 +18,7 @@ enum { CALLS = 3, FRAMES = 50, NB = 160 };
 
 /* What a trace file says. */
 struct seen {
-	unsigned calls, jobs, notes, done, lost;
+	unsigned tasks, jobs, notes, done, lost;
 	uint64_t frames[64]; /* set of seq, by call number modulo 64 */
 };
 
@@ -140,7 +140,7 @@ static void the_trace_agrees_with_the_counters(void **state)
 	fixture_close(&r);
 
 	see_file(&seen, path);
-	assert_int_equal(seen.calls, CALLS);
+	assert_int_equal(seen.tasks, CALLS);
 	assert_int_equal(seen.jobs, CALLS * FRAMES);
 	assert_int_equal(seen.done, CALLS * FRAMES);
 	assert_int_equal(seen.notes, 0);

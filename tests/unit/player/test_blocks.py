@@ -27,7 +27,7 @@ OVERLOAD = flow("overload", load=0.5, at_s=9, hold_s=4)
 
 
 def player(tmp_path=None, specs=("fifo", "edf"), flows=None, **more):
-    options = {"peer": None, "dump": False, "separate": False, "rounds": None, "runner": [],
+    options = {"peer": None, "dump": False, "separate": False, "quick": False, "rounds": None, "runner": [],
                "feeder": [], "out": str(tmp_path), "name": "x"}
     told = {"seed": 7, "conversions": 0, "expects": False,
             "flows": flows or [flow(), OVERLOAD]}
@@ -81,6 +81,11 @@ def test_fewer_schedulers_have_more_rounds_in_the_same_time():
         rounds = blocks.round_count(specs)
         assert n * rounds * blocks.block_length(specs, rounds) \
             == pytest.approx(blocks.ALL_ROUNDS)
+
+
+def test_a_quick_look_has_as_few_rounds_as_are_compared(tmp_path):
+    assert blocks.Blocks(player(tmp_path), "").rounds == 20
+    assert blocks.Blocks(player(tmp_path, quick=True), "").rounds == 6
 
 
 def test_many_blocks_are_short_and_few_are_long():

@@ -3,6 +3,7 @@
 what they were called with."""
 import json
 import os
+import pathlib
 import signal
 import socket
 import threading
@@ -29,7 +30,9 @@ case "$*" in
 *"--print campaign"*)
 	echo '{"seed": 1, "conversions": 0, "expects": true, "flows": []}'
 	exit 0 ;;
-*"--print schedulers") echo fifo; echo rr,quantum=1ms; exit 0 ;;
+*"--print schedulers") echo fifo; echo rr,quantum=1ms
+	[ ! -e "$0.more" ] || echo edf
+	exit 0 ;;
 *"--print counts"*)
 	n=$(cat "$0.counts" | head -n 1)
 	sed -i 1d "$0.counts"
@@ -80,6 +83,14 @@ def calls(player, name):
 def test_schedulers_are_the_campaign_s_or_the_user_s(stage):
     assert stage().specs == ["fifo", "rr,quantum=1ms"]
     assert stage(schedulers=["edf"]).specs == ["edf"]
+
+
+def test_a_quick_look_is_at_the_first_two_schedulers(stage):
+    pathlib.Path(stage().program("codec-feeder.more")).touch()
+    assert stage().specs == ["fifo", "rr,quantum=1ms", "edf"]
+    assert stage(quick=True).specs == ["fifo", "rr,quantum=1ms"]
+    assert stage(quick=True, schedulers=["a", "b", "c"]).specs == \
+        ["a", "b", "c"]
 
 
 def test_loads_are_the_median_of_five_measurements(stage, tmp_path):

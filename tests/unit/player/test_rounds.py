@@ -8,7 +8,7 @@ import pytest
 
 import rounds
 import search
-from live import BROKEN, Broken
+from live import BROKEN, WRONG, Broken
 
 
 class Stage:
@@ -19,7 +19,7 @@ class Stage:
         self.options = SimpleNamespace(
             out=str(out), rounds=rounds, name="x", p99=20.0,
             campaign="x.yaml", peer=None, dump=False,
-            separate=False)
+            separate=False, quick=False)
         self.campaign = {"seed": 1, "conversions": 0, "expects": True}
         self.limits, self.specs = limits, list(limits)
         self.counts, self.constant = {"talk": 40}, {"revision": "r"}
@@ -77,6 +77,10 @@ def test_it_says_why_the_runs_are_separate(tmp_path, capfd):
             "to under live calls") in capfd.readouterr().out
     rounds.play_all(Stage(tmp_path, {"a": 100}))
     assert "separate runs" not in capfd.readouterr().out
+    quick = Stage(tmp_path, {"a": 100, "kernel:nice": 100})
+    quick.options.quick = True
+    assert rounds.play_all(quick) == WRONG and not quick.played
+    assert "no --quick: kernel:nice cannot be" in capfd.readouterr().err
 
 
 def test_one_round_has_no_numbers(tmp_path):
