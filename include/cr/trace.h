@@ -58,9 +58,9 @@ struct cr_trace_task {
 	uint8_t kind;		   /**< CR_TRACE_TASK */
 	uint8_t cls;		   /**< enum cr_class */
 	uint16_t ptime_us_div_250; /**< frame duration in units of 250 us */
-	uint32_t task; /**< id of the stream or conversion */
-	int64_t start;	      /**< ns                             */
-	int64_t rel_deadline; /**< ns                             */
+	uint32_t task;		   /**< id of the stream or conversion */
+	int64_t start;		   /**< ns                             */
+	int64_t rel_deadline;	   /**< ns                             */
 	char codec_in[16], mode_in[8];
 	char codec_out[16], mode_out[8];
 	uint32_t weight;

@@ -493,7 +493,7 @@ static void print_flow_line(FILE *f, const char *name, const struct tally *t)
 	char loss[UNITS_TEXT], late[UNITS_TEXT];
 
 	(void)fprintf(f,
-		      "%-14s %6" PRIu64 " %6" PRIu64 " %9" PRIu64 " %9" PRIu64
+		      "%-14s %7" PRIu64 " %6" PRIu64 " %9" PRIu64 " %9" PRIu64
 		      " %8s %8s",
 		      name, t->admitted, t->refused, t->sent, t->received,
 		      units_format_ppm(tally_metric(t, METRIC_LOSS), loss,
@@ -532,8 +532,8 @@ void output_table(const struct output *o, FILE *f)
 	const struct session_result *r = o->result;
 	const struct campaign *c = o->cfg->campaign;
 
-	(void)fprintf(f, "%-14s %6s %6s %9s %9s %8s %8s %8s %8s %8s %8s %8s\n",
-		      "flow", "calls", "refus.", "sent", "received", "lost",
+	(void)fprintf(f, "%-14s %7s %6s %9s %9s %8s %8s %8s %8s %8s %8s %8s\n",
+		      "flow", "streams", "refus.", "sent", "received", "lost",
 		      "late", "p50 ms", "p99 ms", "p99.9", "max ms",
 		      "jit. p99");
 	for (unsigned i = 0; i < c->flow_count; i++)

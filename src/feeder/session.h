@@ -20,9 +20,9 @@
 
 /** Counts of one flow, or of all; name, help. */
 #define TALLY_COUNTS(X)                                                        \
-	X(planned, "calls of the plan")                                        \
-	X(admitted, "calls the daemon accepted")                               \
-	X(refused, "calls it refused")                                         \
+	X(planned, "streams of the plan")                                      \
+	X(admitted, "streams the daemon accepted")                             \
+	X(refused, "streams it refused")                                       \
 	X(sent, "frames sent, copies not counted")                             \
 	X(withheld, "frames the network model lost")                           \
 	X(copies, "frames the network model sent twice")                       \
@@ -54,7 +54,7 @@ struct tally {
 struct session_progress {
 	const char *phase;    /**< "encoding speech: segments"       */
 	unsigned done, total; /**< of what the phase says; 0: calling  */
-	unsigned up, refused; /**< calls                               */
+	unsigned up, refused; /**< streams                             */
 	uint64_t sent, received, lost;
 	cr_ns left; /**< until the campaign ends */
 };

@@ -11,9 +11,9 @@
  * ever are. Parts are pure but for cost_part_measure(), which takes CPU time;
  * any thread.
  *
- * The book never fills. An entry that no stream has stays, with what was learned,
- * until it is needed for another pair: then the one that was used longest ago
- * gives way, once there are COSTS_KEPT of them. Control thread.
+ * The book never fills. An entry that no stream has stays, with what was
+ * learned, until it is needed for another pair: then the one that was used
+ * longest ago gives way, once there are COSTS_KEPT of them. Control thread.
  */
 #ifndef NODE_COSTS_H
 #define NODE_COSTS_H
@@ -122,8 +122,8 @@ int64_t costs_load_ppm(const struct costs *c);
 /** Entries there are. */
 unsigned costs_count(const struct costs *c);
 
-/** Entry number @i of those shown into @out: those that streams have, then those
- * used last, COSTS_SHOWN in all. False: there are no more. */
+/** Entry number @i of those shown into @out: those that streams have, then
+ * those used last, COSTS_SHOWN in all. False: there are no more. */
 bool costs_at(const struct costs *c, unsigned i, struct node_cost_info *out);
 
 #endif

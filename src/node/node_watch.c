@@ -91,10 +91,10 @@ static void on_finding(void *arg, const struct recovery_finding *f)
 		report_stalled(n, f);
 		break;
 	case RECOVERY_FORGOTTEN:
-		report_found(n,
-			     LOG_FIELDS(LOG_WORD("found", "stream-forgotten"),
-					LOG_INT("stream", f->task->core.task.id),
-					LOG_WORD("policy", f->why)));
+		report_found(
+			n, LOG_FIELDS(LOG_WORD("found", "stream-forgotten"),
+				      LOG_INT("stream", f->task->core.task.id),
+				      LOG_WORD("policy", f->why)));
 		break;
 	}
 }

@@ -219,7 +219,7 @@ static void feeder_progress_show(void *arg, const struct session_progress *s)
 			      s->total);
 	else
 		(void)fprintf(p->out,
-			      "%u calls up, %" PRIu64 " sent, %" PRIu64
+			      "%u streams up, %" PRIu64 " sent, %" PRIu64
 			      " received, %" PRIu64
 			      " lost or under way, %lld s left",
 			      s->up, s->sent, s->received, s->lost,

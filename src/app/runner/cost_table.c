@@ -248,7 +248,7 @@ struct line {
 	const struct cost_result *result;
 	const struct cost_result *stock; /* with the library's own functions;
 					  * NULL: measured once only */
-	double streams_per_core;		 /* that a core serves at most */
+	double streams_per_core;	 /* that a core serves at most */
 	double weight; /* cores for 12 million calls: the thesis, 6.1 */
 };
 
@@ -286,7 +286,7 @@ static bool read_table_line(const struct cost_table *t, size_t i,
 		return false;
 	}
 	l->streams_per_core = (double)l->result->frame /
-			    (double)cr_ns_max(l->result->cost.mean, 1);
+			      (double)cr_ns_max(l->result->cost.mean, 1);
 	l->weight = weight_calls * (double)l->result->cost.mean /
 		    (double)l->result->frame;
 	return true;

@@ -52,7 +52,8 @@ const struct field cost_info_fields[] = {
 	{ ROW_TEXT(cost_info, "source", source),
 	  .help = "the figures' source: \"measured\" (codecs alone, at the "
 		  "first request for the transcoding), or \"learned\" (from "
-		  "frames of streams); either is CPU time of a thread, which no "
+		  "frames of streams); either is CPU time of a thread, which "
+		  "no "
 		  "other program adds to" },
 	{ ROW_TIME(cost_info, "measured", measured, "us"),
 	  .help = "average CPU time of a packet as it was measured first" },
@@ -94,7 +95,8 @@ const struct field capacity_fields[] = {
 const struct field place_fields[] = {
 	{ ROW_TEXT(place, "role", role),
 	  .help = "the threads' role: receiver, worker or control (all "
-		  "others); streams: with kernel:NAME each stream has a thread" },
+		  "others); streams: with kernel:NAME each stream has a "
+		  "thread" },
 	{ ROW_INT(place, "threads", threads),
 	  .help = "number of these threads; 0 for streams" },
 	{ ROW_TEXT(place, "cpus", cpus),
@@ -378,7 +380,8 @@ const struct field watch_info_fields[] = {
 	{ ROW_INT(watch_info, "stalled", found.stalled),
 	  .help = "streams that had not been woken",
 	  FOUND("stalled", .type = "counter",
-		.help = "Findings of the watchdog: streams that were not woken, "
+		.help = "Findings of the watchdog: streams that were not "
+			"woken, "
 			"that the scheduler forgot, whose worker was stuck.") },
 	{ ROW_INT(watch_info, "forgotten", found.forgotten),
 	  .help = "streams that the scheduler forgot", FOUND("forgotten") },
@@ -794,9 +797,10 @@ const struct field node_stats_fields[] = {
 	  HISTOGRAM("frame_delay_seconds",
 		    "Time from a frame's arrival to its being sent") },
 	{ ROW_OBJECT(node_stats, "jitter", jitter, histogram),
-	  HISTOGRAM("frame_jitter_seconds",
-		    "How much the time between two frames of a stream that were "
-		    "sent differs from the frame duration") },
+	  HISTOGRAM(
+		  "frame_jitter_seconds",
+		  "How much the time between two frames of a stream that were "
+		  "sent differs from the frame duration") },
 	{ ROW_OBJECT(node_stats, "rtcp", rtcp, rtcp_stats),
 	  .help = "RTCP of all endpoints" },
 	{ 0 },

@@ -266,7 +266,7 @@ def wait_for(condition):
 def started(process):
     """Read progress until calls are up."""
     for line in process.stderr:
-        if " calls up" in line:
+        if " streams up" in line:
             return
     pytest.fail("the feeder ended before a call was up")
 
