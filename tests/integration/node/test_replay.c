@@ -179,7 +179,7 @@ static void note_job(const struct seen *s, unsigned k, cr_ns *stopped,
 		     cr_ns *picked)
 {
 	const struct cr_trace_job *j = &s->job[k];
-	unsigned c = index_of(s, j->call);
+	unsigned c = index_of(s, j->task);
 	bool waited = j->release == stopped[c];
 
 	assert_true(j->seq < ROUNDS);
@@ -296,7 +296,7 @@ static unsigned equal_picks(const struct seen *s)
 	unsigned equal = 0;
 
 	for (unsigned k = 0; k < JOBS; k++)
-		equal += s->job[k].call == replay.order[k];
+		equal += s->job[k].task == replay.order[k];
 	return equal;
 }
 

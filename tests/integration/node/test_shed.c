@@ -176,7 +176,7 @@ static void note(struct crowd *c, const struct cr_trace_job *j)
 {
 	unsigned i = 0;
 
-	while (node_stream_settings(c->call[i])->id != j->call)
+	while (node_stream_settings(c->call[i])->id != j->task)
 		assert_true(++i < CALLS);
 	assert_true(j->seq < ROUNDS);
 	assert_int_equal(c->fates[i].outcome[j->seq], CR_NOUTCOMES);

@@ -24,7 +24,7 @@ struct seen {
 
 static void see_job(struct seen *s, const struct cr_trace_job *j)
 {
-	uint64_t *frames = &s->frames[j->call % 64];
+	uint64_t *frames = &s->frames[j->task % 64];
 
 	s->jobs++;
 	assert_int_equal(j->outcome, CR_OUT_DONE);

@@ -80,7 +80,7 @@ static void times_of_frames_are_kept_and_written(void **state)
 	assert_int_equal(file.head.record_bytes, 24);
 	assert_int_equal(file.head.realtime_offset, -9);
 	for (unsigned i = 0; i < 3; i++) {
-		assert_int_equal(file.frames[i].call, 77);
+		assert_int_equal(file.frames[i].stream, 77);
 		assert_int_equal(file.frames[i].rtp_ts, i * 160u - 1u);
 		assert_int_equal(file.frames[i].sent, (i + 1) * FRAME);
 		assert_int_equal(file.frames[i].received,

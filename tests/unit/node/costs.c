@@ -207,7 +207,7 @@ static void a_listing_is_short_and_begins_with_calls(void **state)
 	unsigned n = 0;
 
 	costs_hold(c, e);
-	e->calls++;
+	e->streams++;
 	for (unsigned i = 0; i < 500; i++) {
 		const struct pipeline_cfg m =
 			media("spin", "spin", 2 * CR_MS + i * CR_US);
@@ -218,7 +218,7 @@ static void a_listing_is_short_and_begins_with_calls(void **state)
 		n++;
 	assert_int_equal(n, COSTS_SHOWN);
 	assert_true(costs_at(c, 0, &info));
-	assert_int_equal(info.calls, 1);
+	assert_int_equal(info.streams, 1);
 	assert_true(costs_at(c, 1, &info)); /* the last one asked for */
 	assert_string_equal(info.transcoding,
 			    "spin/8000>spin/8000@20ms+2499us");
@@ -234,7 +234,7 @@ static void a_sum_of_all_calls_fits(void **state)
 	struct cost_entry *e = found(c, &m);
 
 	costs_hold(c, e);
-	e->calls = 1000000;
+	e->streams = 1000000;
 	e->cost.mean = UINT32_MAX; /* the longest that is measured */
 	assert_int_equal(costs_load_ppm(c),
 			 1000000 * (UINT32_MAX * CR_PPM / PTIME));

@@ -47,10 +47,10 @@ def test_a_table_becomes_a_trace(put, tmp_path):
     assert "5 jobs of 3 tasks" in said[0]
     trace = read_trace(str(tmp_path / "run" / "trace.bin"))
     assert trace.header["imported"] and not trace.warnings
-    assert trace.calls["cls"].tolist() == [0, 1, 2]
-    assert trace.calls["weight"].tolist() == [1024, 2048, 1024]
+    assert trace.tasks["cls"].tolist() == [0, 1, 2]
+    assert trace.tasks["weight"].tolist() == [1024, 2048, 1024]
     # without a deadline it is the period: the distance of two arrivals
-    assert trace.calls["rel_deadline"].tolist()[:2] == [2000000, 4000000]
+    assert trace.tasks["rel_deadline"].tolist()[:2] == [2000000, 4000000]
     jobs = trace.jobs
     assert jobs["task"].tolist() == [1, 1, 2, 2, 3]
     assert (jobs["arrival"] - jobs["arrival"].min()).tolist() == [

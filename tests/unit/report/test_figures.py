@@ -321,11 +321,11 @@ def test_a_starved_call_shows(frames):
     assert columns[0].data.calls[0] == 17
     assert columns[0].data.shares[:2].tolist() == [0.5, 0]
     assert plain(loss.sentence(columns)) == (
-        "Under rr task 17 lost 50 % of its frames while the median call lost "
+        "Under rr call 17 lost 50 % of its frames while the median call lost "
         "0 %; no call lost a frame under edf.")
     chart = gantt.data(bad)
-    assert 17 in chart.calls and chart.worst == 17
-    row = chart.calls.index(17)
+    assert 17 in chart.tasks and chart.worst == 17
+    row = chart.tasks.index(17)
     assert chart.losses and {r for r, _ in chart.losses} == {row}
     assert "task 17 most" in gantt.sentence([column("rr", chart)])
     line = timeline.data(bad)

@@ -41,7 +41,7 @@ def test_every_member_is_where_the_c_writer_puts_it(tmp_path):
         "release": 2 * MS, "pick": 3 * MS, "start": 4 * MS, "end": 5 * MS, "sent": 6 * MS,
         "deadline": 7 * MS, "rtp_ts": 2 ** 32 - 1, "codec_ns": 900000,
         "away": 14, "buffered": 15, "importance": 16}
-    begin = t.calls[0]
+    begin = t.tasks[0]
     assert {name: begin[name] for name in begin.dtype.names
             if name != "reserved"} == {
         "kind": 2, "cls": 1, "ptime": 80, "task": 5, "start": 11,

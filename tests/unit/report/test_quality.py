@@ -47,9 +47,9 @@ def folder(tmp_path):
 
 
 def scored(folder, *rows, pesq=fake_pesq):
-    run = Run("r", calls=[dict(zip(("flow", "index"), row)) for row in rows])
+    run = Run("r", streams=[dict(zip(("flow", "index"), row)) for row in rows])
     quality.add_scores(run, folder, pesq)
-    return [row.get("pesq") for row in run.calls], run.notes
+    return [row.get("pesq") for row in run.streams], run.notes
 
 
 def test_calls_are_scored_in_pieces_of_speech(folder):

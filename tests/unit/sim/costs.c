@@ -147,7 +147,7 @@ static void put_job(struct trace_file *t, uint32_t call, uint32_t seq, cr_ns at,
 		    uint32_t cost)
 {
 	union cr_trace_record r = { .job = { .kind = CR_TRACE_JOB,
-					     .call = call,
+					     .task = call,
 					     .seq = seq,
 					     .arrival = at,
 					     .codec_ns = cost } };

@@ -60,7 +60,7 @@ def draw(columns):
 
 
 def _worst(c):
-    return (f"Under {c.label} task {int(c.data.calls[0])} lost "
+    return (f"Under {c.label} call {int(c.data.calls[0])} lost "
             f"{words.percent(c.data.shares[0])} of its frames while the "
             f"median call lost {words.percent(np.median(c.data.shares))}")
 
