@@ -162,16 +162,16 @@ def version():
 
 
 class Kamailio:
-    """One that runs, at .port. It waits for 10 s for nodes and for 60 s for
-    parties (fr_timer), as a busy machine is late where a net would be broken.
-    @nodes: of the NG protocol, as rtpengine_sock
-    has them ("udp:127.0.0.1:2223"), of one set; or none, with @more lines of
+    """One that runs, at .port of @host. It waits for 10 s for nodes and for
+    60 s for parties (fr_timer), as a busy machine is late where a net would be
+    broken. @nodes: of the NG protocol, as rtpengine_sock has them
+    ("udp:127.0.0.1:2223"), of one set; or none, with @more lines of
     configuration that tell where they are; then @retries and @wait_ms may be
     "", too."""
 
     def __init__(self, folder, nodes, routes=Routes(), retries=20, wait_ms=500,
-                 more=()):
-        self.folder, self.port = folder, free_port()
+                 more=(), host=HOST):
+        self.folder, self.host, self.port = folder, host, free_port()
         (folder / "run").mkdir(parents=True)
         params = {"rtpengine_sock": " ".join(nodes), "rtpengine_retr": retries,
                   "rtpengine_tout_ms": wait_ms}
@@ -196,7 +196,7 @@ class Kamailio:
             if f'loadmodule "{m}.so"' not in more))
         text = text.replace("NODES", "\n".join(lines), 1)
         text = text.replace("MORE", "\n".join(more), 1)
-        words = {**routes.words(), "HOST": HOST, "PORT": str(self.port),
+        words = {**routes.words(), "HOST": self.host, "PORT": str(self.port),
                  "FOLDER": str(self.folder)}
         (self.folder / "kamailio.cfg").write_text(
             re.sub(r"@([A-Z_]+)@", lambda m: words[m[1]], text))
@@ -205,10 +205,10 @@ class Kamailio:
         """Until it answers OPTIONS."""
         deadline = time.monotonic() + PATIENCE
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
-            s.bind((HOST, 0))
+            s.bind((self.host, 0))
             s.settimeout(0.2)
-            asked = (f"OPTIONS sip:{HOST}:{self.port} SIP/2.0\r\n"
-                     f"Via: SIP/2.0/UDP {HOST}:{s.getsockname()[1]}"
+            asked = (f"OPTIONS sip:{self.host}:{self.port} SIP/2.0\r\n"
+                     f"Via: SIP/2.0/UDP {self.host}:{s.getsockname()[1]}"
                      ";branch=z9hG4bK1\r\nFrom: <sip:a@b>;tag=1\r\n"
                      "To: <sip:a@b>\r\nCall-ID: 1\r\nCSeq: 1 OPTIONS\r\n"
                      "Max-Forwards: 1\r\nContent-Length: 0\r\n\r\n").encode()
@@ -216,7 +216,7 @@ class Kamailio:
                 assert self.process.poll() is None, self.log()
                 assert time.monotonic() < deadline, self.log()
                 try:
-                    s.sendto(asked, (HOST, self.port))
+                    s.sendto(asked, (self.host, self.port))
                     if s.recv(4096).startswith(b"SIP/2.0 200"):
                         return
                 except (TimeoutError, ConnectionRefusedError):

@@ -164,16 +164,17 @@ FOR_EVER = [word for what in ("", "invite_", "non_invite_")
 
 
 class Sipp:
-    """One that runs a scenario of @steps for @calls calls, at .port; with @to
-    it begins, at @rate calls a second."""
+    """One that runs a scenario of @steps for @calls calls, at .port of @host;
+    with @to it begins, at @rate calls a second."""
 
     def __init__(self, folder, name, steps, calls=1, to=None, rate=10,
-                 words=(), port=None):
+                 words=(), port=None, host=HOST):
         self.port, self.name, self.folder = port or free_port(), name, folder
+        self.host = host
         path = write(folder / f"{name}.xml", steps)
-        where = [f"{HOST}:{to}", "-r", str(rate)] if to else []
+        where = [f"{host}:{to}", "-r", str(rate)] if to else []
         self.process = subprocess.Popen(
-            ["sipp", "-sf", path, "-i", HOST, "-mi", HOST, "-p",
+            ["sipp", "-sf", path, "-i", host, "-mi", host, "-p",
              str(self.port), "-m", str(calls), "-nostdin", "-timeout",
              f"{PATIENCE}s", "-timeout_error", *FOR_EVER,
              "-trace_err", "-error_file",
@@ -187,7 +188,7 @@ class Sipp:
     def _listens(self):
         """Until it has its port."""
         deadline = time.monotonic() + PATIENCE
-        while not has_port(HOST, self.port):
+        while not has_port(self.host, self.port):
             if self.process.poll() is not None:
                 self.over()
             assert time.monotonic() < deadline

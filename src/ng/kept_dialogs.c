@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Dialogs that outlive the process: from the answer on, what later commands
- * need of one is the note of its first call (protocol/kept_calls.h). One that
- * nobody has answered is not kept.
+ * need of one is the note of its first call (protocol/kept_calls.h), a struct
+ * kept_dialog. One that nobody has answered is not kept.
  *
- *   { "call-id": ..., "created": ns, "branch": ..., "host": of its share,
- *     "sides": [ { "tag": ..., "version": of "o=", "created": ns,
- *                  "ends": [[endpoint's id, mux], ...] }, {...} ],
- *     "lines": [ { "call": id, "spoken": [{...}, {...}] }, ... ] }
+ * Proxies name calls and sides by any octets: each is a character of the note
+ * (ISO 8859-1).
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -15,60 +13,162 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/utf8.h"
 #include "media/endpoint.h"
 #include "ng/ng_service_impl.h"
 #include "node/node_endpoint.h"
 #include "node/restore.h"
 #include "observe/log.h"
+#include "protocol/field_json.h"
 #include "protocol/kept_calls.h"
+
+struct kept_end {
+	uint32_t id;
+	bool mux;
+};
+
+struct kept_side {
+	const char *tag; /* NULL: not known */
+	uint64_t version;
+	int64_t created;
+	struct kept_end end[SDP_LINES_MAX]; /* of each line */
+	unsigned nends;
+};
+
+struct kept_line {
+	uint32_t call;
+	struct sdp_format spoken[2];
+	unsigned nspoken;
+};
+
+struct kept_dialog {
+	const char *id, *branch;
+	int64_t created;
+	const char *host; /* of its share, IPv6 */
+	struct kept_side side[2];
+	struct kept_line line[SDP_LINES_MAX];
+	unsigned nlines;
+};
+
+FIELD_TABLE_DECLARE(kept_end, struct kept_end);
+FIELD_TABLE_DECLARE(kept_side, struct kept_side);
+FIELD_TABLE_DECLARE(kept_format, struct sdp_format);
+FIELD_TABLE_DECLARE(kept_line, struct kept_line);
+FIELD_TABLE_DECLARE(kept_dialog, struct kept_dialog);
+
+const struct field kept_end_fields[] = {
+	{ ROW_INT(kept_end, "id", id), .max = UINT32_MAX },
+	{ ROW_BOOL(kept_end, "mux", mux) },
+	{ 0 },
+};
+
+const struct field kept_side_fields[] = {
+	{ ROW_TEXT(kept_side, "tag", tag) },
+	{ ROW_INT(kept_side, "version", version), .max = INT64_MAX },
+	{ ROW_INT(kept_side, "created", created), .max = INT64_MAX },
+	{ ROW_LIST(kept_side, "ends", end, nends, kept_end),
+	  .max = SDP_LINES_MAX },
+	{ 0 },
+};
+
+const struct field kept_format_fields[] = {
+	{ ROW_INT(kept_format, "pt", pt), .max = 127 },
+	{ ROW_TEXT(kept_format, "name", name) },
+	{ ROW_INT(kept_format, "rate", rate), .max = UINT32_MAX },
+	{ ROW_INT(kept_format, "channels", channels), .max = UINT32_MAX },
+	{ ROW_TEXT(kept_format, "fmtp", fmtp) },
+	{ 0 },
+};
+
+const struct field kept_line_fields[] = {
+	{ ROW_INT(kept_line, "call", call), .max = UINT32_MAX },
+	{ ROW_LIST(kept_line, "spoken", spoken, nspoken, kept_format),
+	  .max = 2 },
+	{ 0 },
+};
+
+const struct field kept_dialog_fields[] = {
+	{ ROW_TEXT(kept_dialog, "call-id", id), .required = "" },
+	{ ROW_TEXT(kept_dialog, "branch", branch) },
+	{ ROW_INT(kept_dialog, "created", created), .max = INT64_MAX },
+	{ ROW_TEXT(kept_dialog, "host", host), .required = "" },
+	{ ROW_OBJECT(kept_dialog, "a", side[0], kept_side) },
+	{ ROW_OBJECT(kept_dialog, "b", side[1], kept_side) },
+	{ ROW_LIST(kept_dialog, "lines", line, nlines, kept_line),
+	  .max = SDP_LINES_MAX },
+	{ 0 },
+};
+
+/* The names of a dialog: call-id, branch, tags. */
+enum { NAMES = 4 };
+
+static void list_names(struct kept_dialog *k, const char **name[NAMES])
+{
+	name[0] = &k->id;
+	name[1] = &k->branch;
+	name[2] = &k->side[0].tag;
+	name[3] = &k->side[1].tag;
+}
 
 /* --- while it goes on --- */
 
-static json_t *write_format(const struct sdp_format *f)
+/* Let *@name be its octets as characters, in @buf. */
+static void write_octets(const char **name, char buf[2 * NG_NAME_MAX + 1])
 {
-	return json_pack("{s:i, s:s, s:I, s:I, s:s}", "pt", f->pt, "name",
-			 f->name, "rate", (json_int_t)f->rate, "channels",
-			 (json_int_t)f->channels, "fmtp", f->fmtp);
+	char *to = buf;
+
+	if (!*name)
+		return;
+	for (const char *from = *name; *from; from++) {
+		unsigned char c = (unsigned char)*from;
+
+		if (c >= 0x80)
+			*to++ = (char)(0xc0 | c >> 6);
+		*to++ = (char)(c < 0x80 ? c : 0x80 | (c & 0x3f));
+	}
+	*to = '\0';
+	*name = buf;
 }
 
-static json_t *write_side(const struct ng_side *s, unsigned nlines)
+static void fill_side(struct kept_side *k, const struct ng_side *s,
+		      unsigned nlines)
 {
-	json_t *ends = json_array();
-
+	k->tag = s->tag;
+	k->version = s->version;
+	k->created = s->created;
+	k->nends = nlines;
 	for (unsigned i = 0; i < nlines; i++)
-		(void)json_array_append_new(
-			ends, json_pack("[I, b]", (json_int_t)s->endpoint[i].id,
-					(int)s->endpoint[i].mux));
-	return json_pack("{s:s*, s:I, s:I, s:o}", "tag", s->tag, "version",
-			 (json_int_t)s->version, "created",
-			 (json_int_t)s->created, "ends", ends);
-}
-
-static json_t *write_line(const struct ng_stream *s)
-{
-	json_t *spoken = json_array();
-
-	for (unsigned i = 0; s->spoken && i < 2; i++)
-		(void)json_array_append_new(
-			spoken, write_format(&s->spoken->item[i].format));
-	return json_pack("{s:I, s:o}", "call", (json_int_t)s->node_call,
-			 "spoken", spoken);
+		k->end[i] = (struct kept_end){ s->endpoint[i].id,
+					       s->endpoint[i].mux };
 }
 
 static json_t *write_dialog(const struct ng_dialog *d)
 {
 	const struct in6_addr at = ng_due_host(&d->due);
-	json_t *lines = json_array();
-	char host[INET6_ADDRSTRLEN];
+	char host[INET6_ADDRSTRLEN], text[NAMES][2 * NG_NAME_MAX + 1];
+	struct kept_dialog k = {
+		.id = d->call->id,
+		.branch = d->branch,
+		.created = d->call->created,
+		.host = inet_ntop(AF_INET6, &at, host, sizeof(host)),
+		.nlines = d->nlines,
+	};
+	const char **name[NAMES];
 
-	for (unsigned i = 0; i < d->nlines; i++)
-		(void)json_array_append_new(lines, write_line(&d->stream[i]));
-	return json_pack("{s:s, s:I, s:s*, s:s, s:[o, o], s:o}", "call-id",
-			 d->call->id, "created", (json_int_t)d->call->created,
-			 "branch", d->branch, "host",
-			 inet_ntop(AF_INET6, &at, host, sizeof(host)), "sides",
-			 write_side(d->side[0], d->nlines),
-			 write_side(d->side[1], d->nlines), "lines", lines);
+	for (unsigned i = 0; i < 2; i++)
+		fill_side(&k.side[i], d->side[i], d->nlines);
+	for (unsigned i = 0; i < d->nlines; i++) {
+		const struct ng_stream *s = &d->stream[i];
+
+		k.line[i].call = s->node_call;
+		k.line[i].nspoken = s->spoken ? 2 : 0;
+		for (unsigned n = 0; n < k.line[i].nspoken; n++)
+			k.line[i].spoken[n] = s->spoken->item[n].format;
+	}
+	list_names(&k, name);
+	for (unsigned i = 0; i < NAMES; i++)
+		write_octets(name[i], text[i]);
+	return field_write_request(kept_dialog_fields, &k);
 }
 
 void ng_keep_dialog(struct ng_service *sv, const struct ng_dialog *d)
@@ -101,159 +201,179 @@ void ng_keep_dialog(struct ng_service *sv, const struct ng_dialog *d)
 
 /* --- in a new process --- */
 
-static int read_format(struct sdp_format *f, const json_t *o)
+/* Let *@name, characters, be octets, in @buf. False: they are none. */
+static bool read_octets(const char **name, char buf[NG_NAME_MAX + 1])
 {
-	json_int_t rate, channels;
-	int pt;
+	size_t left = *name ? strlen(*name) : 0, n = 0;
 
-	if (json_unpack((json_t *)(uintptr_t)o, "{s:i, s:s, s:I, s:I, s:s}",
-			"pt", &pt, "name", &f->name, "rate", &rate, "channels",
-			&channels, "fmtp", &f->fmtp))
-		return -EINVAL;
-	f->pt = (uint8_t)(pt & 127);
-	f->rate = (unsigned)rate;
-	f->channels = (unsigned)channels;
-	return 0;
+	if (!*name)
+		return true;
+	for (const char *from = *name; left; n++) {
+		size_t octets = utf8_length(from, left);
+		unsigned c = octets ? utf8_code(from, octets) : 256;
+
+		if (c > 255 || n == NG_NAME_MAX)
+			return false;
+		buf[n] = (char)c;
+		from += octets;
+		left -= octets;
+	}
+	buf[n] = '\0';
+	*name = buf;
+	return true;
 }
 
-static void restore_end(struct ng_service *sv, struct ng_endpoint *l,
-			json_t *end)
-{
-	const struct node_endpoint *ep;
-	json_int_t id;
-	int mux;
-
-	if (l->id || json_unpack(end, "[I, b]", &id, &mux))
-		return;
-	ep = node_endpoint_find(sv->node, (uint32_t)id);
-	if (!ep)
-		return;
-	*l = (struct ng_endpoint){ .id = ep->id, .mux = mux };
-	endpoint_rtcp_mux(ep->endpoint, mux);
-}
-
-static int restore_side(struct ng_service *sv, struct ng_dialog *d, unsigned i,
-			json_t *side)
+static void restore_side(struct ng_service *sv, struct ng_dialog *d, unsigned i,
+			 const struct kept_side *k)
 {
 	struct ng_side *s = d->side[i];
-	json_int_t version, created;
-	const char *tag = NULL;
-	json_t *ends;
 
-	if (json_unpack(side, "{s?s, s:I, s:I, s:o}", "tag", &tag, "version",
-			&version, "created", &created, "ends", &ends))
-		return -EINVAL;
 	/* Its text is not kept: the next one counts as another (RFC 3264, 8).
 	 */
-	s->version = version ? (uint64_t)version + 1 : 0;
-	s->created = created;
-	for (unsigned k = 0; k < d->nlines; k++)
-		restore_end(sv, &s->endpoint[k], json_array_get(ends, k));
-	return 0;
+	s->version = k->version ? k->version + 1 : 0;
+	s->created = k->created;
+	for (unsigned n = 0; n < d->nlines && n < k->nends; n++) {
+		const struct kept_end *end = &k->end[n];
+		const struct node_endpoint *ep =
+			node_endpoint_find(sv->node, end->id);
+
+		if (s->endpoint[n].id || !ep)
+			continue;
+		s->endpoint[n] =
+			(struct ng_endpoint){ .id = ep->id, .mux = end->mux };
+		endpoint_rtcp_mux(ep->endpoint, end->mux);
+	}
 }
 
 static void restore_line(struct ng_service *sv, struct ng_dialog *d, unsigned i,
-			 const json_t *line)
+			 const struct kept_line *k)
 {
 	const char *const tag[2] = { d->side[0]->tag, d->side[1]->tag };
-	const json_t *spoken = json_object_get(line, "spoken");
-	struct codec_item item[2] = { 0 };
 	struct ng_stream *s = &d->stream[i];
-	struct node_call *c = node_call_find(
-		sv->node,
-		(uint32_t)json_integer_value(json_object_get(line, "call")));
+	struct node_call *c = node_call_find(sv->node, k->call);
+	const struct codec_item item[2] = { { .format = k->spoken[0] },
+					    { .format = k->spoken[1] } };
 
 	if (!c)
 		return;
 	s->node_call = node_call_id(c);
 	node_call_set_tags(c, tag, i + 1);
-	if (!read_format(&item[0].format, json_array_get(spoken, 0)) &&
-	    !read_format(&item[1].format, json_array_get(spoken, 1)))
+	if (k->nspoken == 2)
 		s->spoken = codec_list_copy(item, 2);
 }
 
 /* Count what @d has with the share of @host. */
 static int restore_due(struct ng_service *sv, struct ng_dialog *d,
-		       const char *host)
+		       const char *host, struct cr_err *e)
 {
 	struct sockaddr_in6 at = { .sin6_family = AF_INET6 };
 	struct sockaddr_storage from = { .ss_family = AF_UNSPEC };
-	struct cr_err e;
 	int err;
 
 	if (inet_pton(AF_INET6, host, &at.sin6_addr) != 1)
-		return -EINVAL;
+		return cr_fail(e, -EINVAL, "host: is no address");
 	memcpy(&from, &at, sizeof(at));
-	err = ng_due_open(&sv->shares, &d->due, &from, &e);
-	return err ? err
-		   : ng_due_change(&sv->shares, &d->due, d->nlines, 0, &e);
+	err = ng_due_open(&sv->shares, &d->due, &from, e);
+	return err ? err : ng_due_change(&sv->shares, &d->due, d->nlines, 0, e);
 }
 
-/* 0; -EINVAL: it is no dialog's; -ENOMEM; -ENOSPC: its host has too many. */
-static int restore_dialog(struct ng_service *sv, json_t *note)
+static int read_dialog(struct kept_dialog *k, const json_t *note,
+		       char text[NAMES][NG_NAME_MAX + 1], struct cr_err *e)
 {
-	const char *id, *host, *tag[2] = { NULL, NULL };
-	struct ng_dialog_key key = { 0 };
-	json_t *side[2], *lines;
+	const char **name[NAMES];
+	int err = field_read(kept_dialog_fields, note, k, e);
+
+	if (!err)
+		err = field_complete(kept_dialog_fields, k, e);
+	list_names(k, name);
+	for (unsigned i = 0; !err && i < NAMES; i++)
+		if (!read_octets(name[i], text[i]))
+			err = cr_fail(e, -EINVAL, "a name is no octets");
+	for (unsigned i = 0; !err && i < k->nlines; i++)
+		for (unsigned n = 0; n < k->line[i].nspoken; n++)
+			if (!k->line[i].spoken[n].name ||
+			    !k->line[i].spoken[n].fmtp)
+				err = cr_fail(e, -EINVAL,
+					      "a codec has no name");
+	return err;
+}
+
+/* 0, or -errno with @e; *@out: as far as it has come, or NULL. */
+static int restore_dialog(struct ng_service *sv, const json_t *note,
+			  struct ng_dialog **out, struct cr_err *e)
+{
+	char text[NAMES][NG_NAME_MAX + 1];
+	struct kept_dialog k = { 0 };
+	int err = read_dialog(&k, note, text, e);
+	const struct ng_dialog_key key = { .branch = k.branch,
+					   .from = k.side[0].tag,
+					   .to = k.side[1].tag };
 	struct ng_dialog *d;
 	struct ng_call *call;
-	json_int_t created;
-	int err = 0;
 
-	if (json_unpack(note, "{s:s, s:I, s?s, s:s, s:[o, o], s:o}", "call-id",
-			&id, "created", &created, "branch", &key.branch, "host",
-			&host, "sides", &side[0], &side[1], "lines", &lines) ||
-	    json_array_size(lines) > SDP_LINES_MAX)
-		return -EINVAL;
-	for (unsigned i = 0; i < 2; i++)
-		tag[i] = json_string_value(json_object_get(side[i], "tag"));
-	key.from = tag[0];
-	key.to = tag[1];
-	call = ng_call_find(&sv->calls, id);
+	*out = NULL;
+	if (err)
+		return err;
+	call = ng_call_find(&sv->calls, k.id);
 	if (!call)
-		call = ng_call_new(&sv->calls, id);
+		call = ng_call_new(&sv->calls, k.id);
 	if (!call)
-		return -ENOMEM;
-	d = ng_dialog_new(call, &key, created);
+		return cr_fail(e, -ENOMEM, "out of memory");
+	d = ng_dialog_new(call, &key, k.created);
 	if (!d) {
 		if (LIST_EMPTY(&call->dialogs))
 			ng_call_free(&sv->calls, call);
-		return -ENOMEM;
+		return cr_fail(e, -ENOMEM, "out of memory");
 	}
-	call->created = created;
+	call->created = k.created;
 	ng_call_signalled(call);
 	d->known = true;
-	d->nlines = (unsigned)json_array_size(lines);
-	for (unsigned i = 0; i < 2 && !err; i++)
-		err = restore_side(sv, d, i, side[i]);
+	d->nlines = k.nlines;
+	for (unsigned i = 0; i < 2; i++)
+		restore_side(sv, d, i, &k.side[i]);
 	for (unsigned i = 0; i < d->nlines; i++)
-		restore_line(sv, d, i, json_array_get(lines, i));
-	if (!err)
-		err = restore_due(sv, d, host);
-	if (err)
+		restore_line(sv, d, i, &k.line[i]);
+	*out = d;
+	return restore_due(sv, d, k.host, e);
+}
+
+/* The dialog of @c, if it has one. @must: if it cannot go on, that is for the
+ * caller to mend; else it ends. 0, or -errno with @e. */
+static int restore_noted(struct ng_service *sv, const struct node_call *c,
+			 bool must, struct cr_err *e)
+{
+	json_t *note = kept_call_note(c);
+	struct ng_dialog *d = NULL;
+	int err = note ? restore_dialog(sv, note, &d, e) : 0;
+
+	json_decref(note);
+	if (!err || must)
+		return err;
+	log_event(LOG_WARN, "dialog-not-restored",
+		  LOG_INT("call", node_call_id(c)), LOG_STR("why", e->text));
+	if (d)
 		ng_end_dialog(sv, d, NODE_END_STOPPED, NULL);
 	return err;
 }
 
 void ng_service_taken(struct ng_service *sv, const struct node_call *c)
 {
-	json_t *note = kept_call_note(c);
-	int err = note ? restore_dialog(sv, note) : 0;
+	struct cr_err e;
 
-	if (err)
-		log_event(LOG_WARN, "dialog-not-restored",
-			  LOG_INT("call", node_call_id(c)),
-			  LOG_STR("why", strerror(-err)));
-	json_decref(note);
+	(void)restore_noted(sv, c, false, &e);
 }
 
-void ng_restore_dialogs(struct ng_service *sv)
+int ng_restore_dialogs(struct ng_service *sv, bool all, struct cr_err *e)
 {
 	struct node_call *c = NULL;
 	uint32_t id = 0;
+	int err = 0;
 
-	while (node_keeps(sv->node) && (c = node_call_after(sv->node, id))) {
+	while (!err && node_keeps(sv->node) &&
+	       (c = node_call_after(sv->node, id))) {
 		id = node_call_id(c);
-		ng_service_taken(sv, c);
+		err = restore_noted(sv, c, all, e);
+		err = all ? err : 0;
 	}
+	return err;
 }

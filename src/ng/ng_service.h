@@ -75,8 +75,9 @@ int ng_service_open(struct ng_service **s, const struct ng_service_config *cfg,
 int ng_service_change(struct ng_service *s, const struct ng_service_config *to,
 		      struct cr_err *e);
 /** Go on with dialogs that were kept, whose calls the node has got since it was
- * opened. */
-void ng_restore_dialogs(struct ng_service *sv);
+ * opened. One that cannot go on ends and is logged; or, if @all have to, none
+ * ends, and it is -errno with @e. */
+int ng_restore_dialogs(struct ng_service *sv, bool all, struct cr_err *e);
 /** Its calls end. NULL is fine. */
 void ng_service_close(struct ng_service *s);
 

@@ -829,7 +829,7 @@ static void take_over_calls(struct daemon *d, int err, struct cr_err *e)
 	if (!err)
 		err = upgrade_arrive(d->hand_over, d->service, e);
 	if (!err && d->ng)
-		ng_restore_dialogs(d->ng);
+		err = ng_restore_dialogs(d->ng, true, e);
 	if (!err)
 		err = upgrade_arrived(d->hand_over, e);
 	if (err) {

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The parties of tests/bench/restart: of each call one with PCMU and one with
- * CODEC, each with a socket and an address of its own, that send recorded
- * speech, a packet every 20 ms, and look for gaps in what comes back, by the
- * kernel's timestamps of arrival. It has real-time priority if it may: what it
- * measures is not its own lateness.
+ * The parties of tests/bench/restart and tests/bench/survival: of each call one
+ * with PCMU and one with CODEC, each with a socket and an address of its own,
+ * that send recorded speech, a packet every 20 ms, and look for gaps in what
+ * comes back, by the kernel's timestamps of arrival. It has real-time priority
+ * if it may: what it measures is not its own lateness.
  *
- *   bench-restart-load CALLS CODEC CPU
+ *   bench-restart-load CALLS CODEC CPU [HOST [DUMP]]
+ *
+ * With HOST all have that address, and AMR is octet-aligned (RFC 4867, 4.4).
+ * DUMP gets the packets that the first party sends and the second one hears,
+ * each behind a struct dump_head.
  *
  * It prints "at ADDRESS:PORT...", of each call first the party with PCMU; reads
  * a target, ADDRESS:PORT, for each party; then for each line "mark" prints what
@@ -52,6 +56,12 @@ struct script {
 	} payload[PAYLOADS];
 };
 
+/* In the machine's own order of octets. */
+struct dump_head {
+	int64_t ns; /* monotonic */
+	uint32_t heard, bytes;
+};
+
 struct party {
 	int fd;
 	const struct script *says;
@@ -66,12 +76,14 @@ struct party {
 	cr_ns last;
 	/* since the mark */
 	cr_ns gap;
-	unsigned lost, shed, breaks;
+	unsigned lost, shed, breaks, packets;
+	unsigned others; /* packets of another type than it says */
 };
 
 static struct script scripts[2];
 static struct party *parties;
 static unsigned n;
+static FILE *dump; /* or NULL */
 
 _Noreturn static void die(const char *what)
 {
@@ -79,7 +91,7 @@ _Noreturn static void die(const char *what)
 	exit(1);
 }
 
-static void write_script(struct script *s, const char *codec)
+static void write_script(struct script *s, const char *codec, bool aligned)
 {
 	const struct cr_codec *c = cr_codec_find(codec);
 	struct speech_corpus *corpus;
@@ -93,7 +105,8 @@ static void write_script(struct script *s, const char *codec)
 	if (!c)
 		die(codec);
 	s->use = (struct codec_use){ .codec = c,
-				     .cfg = { .mode = c->default_mode } };
+				     .cfg = { .mode = c->default_mode },
+				     .amr = { .octet_align = aligned } };
 	rate = codec_use_rate(&s->use);
 	s->ticks = codec_use_clock(&s->use) / 50;
 	s->use.cfg.samples = rate / 50;
@@ -119,7 +132,7 @@ static void write_script(struct script *s, const char *codec)
 	speech_close(corpus);
 }
 
-static void open_parties(int epoll)
+static void open_parties(int epoll, const char *host)
 {
 	const int size = BUFFER, on = 1;
 
@@ -129,7 +142,8 @@ static void open_parties(int epoll)
 		struct sockaddr_in at = {
 			.sin_family = AF_INET,
 			/* 127.1.0.1 and following */
-			.sin_addr.s_addr = htonl(0x7f010001 + i),
+			.sin_addr.s_addr =
+				host ? inet_addr(host) : htonl(0x7f010001 + i),
 		};
 		socklen_t len = sizeof(at);
 		struct epoll_event event = { .events = EPOLLIN, .data.u32 = i };
@@ -170,6 +184,15 @@ static void read_targets(void)
 		parties[i].due = clock_now() + PTIME * (cr_ns)i / n;
 }
 
+static void write_packet(bool heard, const uint8_t *data, size_t bytes)
+{
+	const struct dump_head head = { clock_now(), heard, (uint32_t)bytes };
+
+	if (fwrite(&head, sizeof(head), 1, dump) != 1 ||
+	    fwrite(data, bytes, 1, dump) != 1)
+		die("dump");
+}
+
 static void send_frame(struct party *p, unsigned i)
 {
 	const struct script *s = p->says;
@@ -184,6 +207,9 @@ static void send_frame(struct party *p, unsigned i)
 	memcpy(data + RTP_HEADER_BYTES, s->payload[at].data,
 	       s->payload[at].bytes);
 	p->sent++;
+	if (dump && i == 0)
+		write_packet(false, data,
+			     RTP_HEADER_BYTES + s->payload[at].bytes);
 	(void)sendto(p->fd, data, RTP_HEADER_BYTES + s->payload[at].bytes, 0,
 		     (struct sockaddr *)&p->to, sizeof(struct sockaddr_in));
 }
@@ -193,6 +219,11 @@ static void hear_packet(struct party *l, const struct rtp_packet *p, cr_ns now)
 	uint16_t step = (uint16_t)(p->seq - l->last_seq);
 	uint32_t ts = p->ts - l->last_ts;
 
+	if (p->pt != l->says->pt) {
+		l->others++;
+		return;
+	}
+	l->packets++;
 	if (l->heard) {
 		l->gap = cr_ns_max(l->gap, now - l->last);
 		if (p->ssrc != l->ssrc || !step || step > INT16_MAX ||
@@ -232,6 +263,8 @@ static bool hear_one(struct party *l)
 	if (!c)
 		return false;
 	memcpy(&at, CMSG_DATA(c), sizeof(at));
+	if (dump && l == &parties[1])
+		write_packet(true, data, (size_t)bytes);
 	if (!rtp_parse(data, (size_t)bytes, &p))
 		hear_packet(l, &p, at.tv_sec * CR_SEC + at.tv_nsec);
 	return true;
@@ -261,33 +294,38 @@ static int compare_gaps(const void *a, const void *b)
 static void print_mark(void)
 {
 	cr_ns *gap = calloc(n, sizeof(*gap)), *lost = calloc(n, sizeof(*lost));
-	unsigned silent = 0, breaks = 0;
+	unsigned silent = 0, breaks = 0, packets = 0, others = 0;
 	unsigned long sum = 0, shed = 0;
 	cr_ns now = clock_read(CLOCK_REALTIME);
 
 	if (!gap || !lost)
 		die("memory");
+	printf("{\"silent_parties\": [");
 	for (unsigned i = 0; i < n; i++) {
 		struct party *l = &parties[i];
 
-		silent += !l->heard || now - l->last > SILENCE;
+		if (!l->heard || now - l->last > SILENCE)
+			printf("%s%u", silent++ ? ", " : "", i);
+		packets += l->packets;
+		others += l->others;
 		gap[i] = l->gap;
 		lost[i] = l->lost;
 		sum += l->lost;
 		shed += l->shed;
 		breaks += l->breaks;
 		l->gap = 0;
-		l->lost = l->shed = l->breaks = 0;
+		l->lost = l->shed = l->breaks = l->packets = l->others = 0;
 	}
 	qsort(gap, n, sizeof(*gap), compare_gaps);
 	qsort(lost, n, sizeof(*lost), compare_gaps);
-	printf("{\"silent\": %u, \"breaks\": %u, \"shed\": %lu, "
+	printf("], \"silent\": %u, \"packets\": %u, \"others\": %u, "
+	       "\"breaks\": %u, \"shed\": %lu, "
 	       "\"lost\": %lu, \"lost_p50\": %" PRId64
 	       ", \"lost_p99\": %" PRId64 ", \"lost_max\": %" PRId64
 	       ", \"gap_p50_ms\": %.1f, "
 	       "\"gap_p99_ms\": %.1f, \"gap_max_ms\": %.1f}\n",
-	       silent, breaks, shed, sum, lost[n / 2], lost[n * 99 / 100],
-	       lost[n - 1], (double)gap[n / 2] / 1e6,
+	       silent, packets, others, breaks, shed, sum, lost[n / 2],
+	       lost[n * 99 / 100], lost[n - 1], (double)gap[n / 2] / 1e6,
 	       (double)gap[n * 99 / 100] / 1e6, (double)gap[n - 1] / 1e6);
 	(void)fflush(stdout);
 	free(gap);
@@ -311,8 +349,11 @@ int main(int argc, char **argv)
 	int epoll = epoll_create1(0);
 	struct pollfd in = { .fd = STDIN_FILENO, .events = POLLIN };
 
-	if (argc != 4 || epoll < 0)
-		die("bench-restart-load CALLS CODEC CPU");
+	if (argc < 4 || argc > 6 || epoll < 0)
+		die("bench-restart-load CALLS CODEC CPU [HOST [DUMP]]");
+	dump = argc > 5 ? fopen(argv[5], "wb") : NULL;
+	if (argc > 5 && !dump)
+		die(argv[5]);
 	n = 2 * (unsigned)atoi(argv[1]);
 	parties = calloc(n, sizeof(*parties));
 	if (!parties)
@@ -323,9 +364,9 @@ int main(int argc, char **argv)
 	(void)prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL);
 	/* lines that were read ahead would be no marks */
 	(void)setvbuf(stdin, NULL, _IONBF, 0);
-	write_script(&scripts[0], "pcmu");
-	write_script(&scripts[1], argv[2]);
-	open_parties(epoll);
+	write_script(&scripts[0], "pcmu", false);
+	write_script(&scripts[1], argv[2], argc > 4);
+	open_parties(epoll, argc > 4 ? argv[4] : NULL);
 	read_targets();
 	do {
 		for (unsigned i = 0; i < n; i++)
@@ -338,5 +379,5 @@ int main(int argc, char **argv)
 	for (unsigned i = 0; i < n; i++)
 		printf(" %" PRIu32, parties[i].sent);
 	puts("");
-	return 0;
+	return dump && fclose(dump) ? 1 : 0;
 }

@@ -23,7 +23,7 @@ pytest.register_assert_rewrite(
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 BUILD = pathlib.Path(os.environ.get("CR_BUILD", ROOT / "build" / "release"))
 sys.path += [str(ROOT / "campaigns" / "telephony"),
-             str(ROOT / "campaigns" / "player")]
+             str(ROOT / "campaigns" / "player"), str(ROOT / "tests/support")]
 
 from loopback import PATIENCE, free_port  # noqa: E402,F401
 

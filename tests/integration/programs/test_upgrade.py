@@ -566,6 +566,28 @@ def test_dialogs_of_a_telephone_system_move_too(daemon, tmp_path):
     assert {r["reason"] for r in rig.recorded(1)} == {"stopped"}
 
 
+def test_an_upgrade_that_would_end_a_dialog_is_refused(daemon, tmp_path):
+    """By a bound that the new process reads."""
+    at, conf = f"127.0.0.1:{free_port()}", tmp_path / "conf"
+    conf.write_text("")
+    rig = Upgraded(daemon, tmp_path, "--ng", at, "--config", str(conf))
+    proxy = System(at)
+    calls = [Call(proxy) for _ in range(2)]
+    for call in calls:
+        call.offer("8 PCMA/8000")
+        call.answer("8 PCMA/8000")
+    conf.write_text("ng-lines = 1\n")
+    assert "lines" in rig.refused()
+    for call in calls:
+        assert_talk(call)
+    conf.write_text("")
+    assert rig.upgrade() == 2
+    for call in calls:
+        assert_talk(call)
+        call.delete()
+    assert {r["reason"] for r in rig.recorded(2)} == {"stopped"}
+
+
 def test_no_request_is_refused(daemon, tmp_path):
     ng, http = f"127.0.0.1:{free_port()}", f"127.0.0.1:{free_port()}"
     rig = Upgraded(daemon, tmp_path, "--ng", ng, "--http", http)

@@ -7,7 +7,7 @@ import ssl
 import subprocess
 import time
 
-from conftest import PATIENCE, free_port
+from loopback import PATIENCE, free_port
 
 SERVER = shutil.which("redis-server") or shutil.which("valkey-server")
 
@@ -60,8 +60,7 @@ class RedisStore:
              "--dir", str(self.folder), "--save", "",
              "--appendonly", "no", *self.words],
             stdout=subprocess.DEVNULL)
-        if not self.launcher:
-            self._wait_until_there()
+        self._wait_until_there()
 
     def _listens(self):
         if not self.ca:

@@ -8,12 +8,13 @@ import subprocess
 import numpy as np
 import pytest
 
-from conftest import PATIENCE
+from loopback import PATIENCE
 
 FRAME = 160  # samples
 # of a frame with its octet of contents, by type (RFC 4867, 5.3)
 AMR_BYTES = [13, 14, 16, 18, 20, 21, 27, 32, 6] + [1] * 7
 AMR_SID, AMR_NO_DATA = 8, 15
+NO_REQUEST = b"\xf0"  # the octet before the contents (RFC 4867, 4.4.1)
 NOISE_MS = 80  # of a packet of libavcodec's
 
 
@@ -56,6 +57,17 @@ def amr_decode(frames):
             out.ctypes.data_as(ctypes.c_void_p), 0)
     library.Decoder_Interface_exit(state)
     return pcm.reshape(-1)
+
+
+def amr_said(pcm):
+    """RTP payloads, octet-aligned, of 12.2 kbit/s."""
+    return [NO_REQUEST + bytes((f[0] & 0x7c,)) + f[1:]
+            for f in amr_encode(pcm, dtx=False)]
+
+
+def amr_heard(data):
+    """The samples of payloads of one frame each."""
+    return amr_decode([p[1:] for p in data])
 
 
 def noise_encode(pcm):

@@ -5,7 +5,7 @@ import json
 import subprocess
 import time
 
-from conftest import PATIENCE
+from loopback import PATIENCE
 
 NET = "10.77.0"
 

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a phone with AMR has heard of its call: as a file of sound, as a
+spectrogram, and as a PESQ of what was said."""
+import struct
+import wave
+
+import matplotlib
+import numpy as np
+
+from libraries import AMR_NO_DATA, FRAME, amr_heard
+from packets import header
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt  # noqa: E402
+
+RATE = 8000
+PT = 96
+LOST = bytes((0xf0, AMR_NO_DATA << 3 | 4))
+HEAD = struct.Struct("@qQ")  # struct dump_head of bench-restart-load
+
+
+def packets(path):
+    """(ns, packet) of each of RTP with speech in a dump."""
+    data, at = path.read_bytes(), 0
+    while at < len(data):
+        ns, size = HEAD.unpack_from(data, at)
+        at += HEAD.size + size
+        packet = data[at - size:at]
+        if header(packet)["pt"] == PT:
+            yield ns, packet
+
+
+def played(path):
+    """(ns of its begin, samples) of what the phone has played: frames at their
+    timestamps, concealed by the decoder where there is none. Where those of a
+    new sender begin anew, by the time at which they came."""
+    found = list(packets(path))
+    begin, frames, ssrc, base = found[0][0], {}, None, 0
+    for ns, packet in found:
+        h = header(packet)
+        if h["ssrc"] != ssrc:
+            ssrc = h["ssrc"]
+            base = h["ts"] - round((ns - begin) * RATE / 1e9 / FRAME) * FRAME
+        frames[(h["ts"] - base & 0xffffffff) // FRAME] = packet[12:]
+    return begin, amr_heard([frames.get(i, LOST)
+                             for i in range(max(frames) + 1)])
+
+
+def write_sound(path, pcm):
+    with wave.open(str(path), "wb") as f:
+        f.setparams((1, 2, RATE, 0, "NONE", ""))
+        f.writeframes(pcm.astype("<i2").tobytes())
+
+
+def write_picture(path, said, heard, marks):
+    """@marks: [(second, text)]"""
+    figure, axes = plt.subplots(2, 1, figsize=(12, 7), sharex=True)
+    for axis, pcm, title in zip(axes, (said, heard), ("said", "heard")):
+        axis.specgram(pcm + np.random.default_rng(1).normal(0, 1, len(pcm)),
+                      NFFT=256, noverlap=192, Fs=RATE, vmin=-40, vmax=50,
+                      cmap="magma")
+        axis.set_title(title, loc="left")
+        axis.set_ylabel("Hz")
+        for at, text in marks:
+            axis.axvline(at, color="white", linestyle=":")
+            axis.text(at + 0.03, 3700, text, color="white")
+    axes[1].set_xlabel("s")
+    figure.tight_layout()
+    figure.savefig(path, dpi=100)
+
+
+def pesq_of(said, heard):
+    """Of pieces of 8 s, or None: the package pesq is not there."""
+    from codec_report import quality
+    pesq = quality.load_pesq()
+    return pesq and quality.score_pcm(pesq, RATE, said, heard)
+
+
