@@ -30,6 +30,7 @@
 #include "ng/listener_impl.h"
 #include "observe/log.h"
 #include "observe/store.h"
+#include "udp/socket.h"
 
 enum {
 	TURN = 8,	       /* messages until others have theirs   */
@@ -502,6 +503,7 @@ static int listen_for_connections(int fd, const struct sockaddr_storage *local,
 	char text[64];
 
 	(void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	udp_socket_allow_foreign(fd);
 	if (!bind(fd, (const struct sockaddr *)local, address_length(local)) &&
 	    !listen(fd, BACKLOG))
 		return 0;

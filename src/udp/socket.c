@@ -68,6 +68,14 @@ void udp_socket_foreign(bool may)
 	foreign = may;
 }
 
+void udp_socket_allow_foreign(int fd)
+{
+	const int on = 1;
+
+	if (foreign) /* also of IPv6 */
+		(void)setsockopt(fd, IPPROTO_IP, IP_FREEBIND, &on, sizeof(on));
+}
+
 static int open_socket_at(const struct sockaddr_storage *local, unsigned how,
 			  struct cr_err *e)
 {
@@ -87,8 +95,7 @@ static int open_socket_at(const struct sockaddr_storage *local, unsigned how,
 	if (how & V6ONLY && local->ss_family == AF_INET6)
 		(void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on,
 				 sizeof(on));
-	if (foreign) /* also of IPv6 */
-		(void)setsockopt(fd, IPPROTO_IP, IP_FREEBIND, &on, sizeof(on));
+	udp_socket_allow_foreign(fd);
 	if (!bind(fd, (const struct sockaddr *)local, address_length(local)))
 		return fd;
 	err = errno;

@@ -21,6 +21,8 @@ int udp_socket(const struct sockaddr_storage *local, struct cr_err *e);
 /** Sockets that are opened from now on may have an address that this machine
  * has not, yet (IP_FREEBIND). While there is one thread. */
 void udp_socket_foreign(bool may);
+/** If they may, so may @fd, which is not bound yet: also one of TCP. */
+void udp_socket_allow_foreign(int fd);
 
 /** The same, for an address that other sockets of this user have, which allow
  * it: see udp_socket_group(). */

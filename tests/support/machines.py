@@ -39,7 +39,9 @@ class Machine:
 
     def __init__(self, number):
         self.address, self.port = f"{NET}.{number}", f"cr-port{number}"
-        self.holder = subprocess.Popen(["unshare", "-n", "sleep", "3600"])
+        self.holder = subprocess.Popen(
+            ["unshare", "-n", "sleep", "3600"], stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         own = self._other_network()
         run("ip", "link", "add", self.port, "type", "veth", "peer", "name",
             "eth0", "netns", own)

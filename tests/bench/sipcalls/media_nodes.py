@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Media nodes of the NG protocol on two machines with one address that moves,
 and a store of their calls on a third: codec-runner's, or rtpengine's."""
-import collections
 import json
 import os
 import pathlib
@@ -64,16 +63,22 @@ class Store:
 
 
 class MediaNode:
-    """Number 1 or 2 of a pair. It runs until .stop, or until its machine is
-    .gone."""
+    """Number 1 or 2 of a pair. It runs from .start until .stop, or until its
+    machine is .gone."""
 
-    def __init__(self, folder, store, number):
+    def __init__(self, folder, store, number, replicate):
         self.machine, self.number = Machine(1 + number), number
         self.folder = folder / f"node{number}"
         self.folder.mkdir()
-        self.store, self.process, self.there = store, None, True
+        self.store, self.replicate = store, replicate
+        self.process, self.there = None, True
 
     def start(self):
+        self.begin()
+        self.logged(self.READY)
+
+    def begin(self):
+        """Without waiting."""
         with open(self.folder / "log", "a", encoding="utf-8") as log:
             self.process = subprocess.Popen(
                 [*self.machine.launcher, *self.command()], stdout=log,
@@ -83,9 +88,8 @@ class MediaNode:
     def log(self):
         return (self.folder / "log").read_text(errors="replace")
 
-    def logged(self, text, times=1):
-        until(lambda: self.log().count(text) >= times or
-              self.process.poll() is not None, f"{text!r} in {self.log()}")
+    def logged(self, text):
+        until(lambda: text in self.log() or self.process.poll() is not None, f"{text!r} in {self.log()}")
         if self.process.poll() is not None:
             fail(f"node {self.number} has ended: {self.log()}")
 
@@ -116,19 +120,18 @@ def children(pid):
 
 
 class CodecRunnerNode(MediaNode):
-    """Supervised; with @replicate its calls are copied, and it can take the
+    """Supervised; with .replicate its calls are copied, and it can take the
     other one's."""
+    READY = "ready "
 
-    def __init__(self, folder, store, number, replicate):
-        super().__init__(folder, store, number)
+    def __init__(self, *words):
+        super().__init__(*words)
         self.control = self.folder / "control"
         self.records = self.folder / "records"
         self.config = self.folder / "conf"
-        self.configure(replicate)
-        self.start()
-        self.logged("ready ")
+        self.configure()
 
-    def configure(self, replicate):
+    def configure(self):
         options = {
             "rtp": f"{MOVES}:40000", "rtp-ports": "30000-39999",
             "ng": f"{MOVES}:{NG}", "ng-allow": f"{NET}.0/24",
@@ -136,7 +139,7 @@ class CodecRunnerNode(MediaNode):
             "sctp": "user", "control-socket": self.control,
             "records": self.records, "workers": 1, "pin": "none",
             "rx-cpu": "none", "no-admission": "yes"}
-        if replicate:
+        if self.replicate:
             options |= {
                 "replicate": self.store.redis.url(f"node{self.number}"),
                 "standby-of": f"node{3 - self.number}"}
@@ -169,35 +172,24 @@ class CodecRunnerNode(MediaNode):
         until(lambda: self.ctl("takeover").returncode == 0, "takeover")
 
     def ended(self):
-        """Why calls ended, by their call-id, of its records."""
-        reasons = collections.defaultdict(list)
-        if self.records.exists():
-            for line in self.records.read_text().splitlines():
-                record = json.loads(line)
-                reasons[record["label"]].append(record["reason"])
-        return reasons
+        """[(call-id, why it ended)] of its records."""
+        records = map(json.loads, self.records.read_text().splitlines())
+        return [(r["label"], r["reason"]) for r in records]
 
 
 class RtpengineNode(MediaNode):
     """As it is packaged, without its kernel module; each node has a database
     of its own in the store, and watches the other's."""
-    program = "rtpengine"
+    READY = "Startup complete"
 
-    def __init__(self, folder, store, number, _):
-        super().__init__(folder, store, number)
+    def __init__(self, *words):
+        super().__init__(*words)
         # the address is not here, yet
         self.machine.run("sysctl", "-qw", "net.ipv4.ip_nonlocal_bind=1")
-        self.start()
-        self.starts = 0
-        self.is_ready()
-
-    def is_ready(self):
-        self.starts += 1
-        self.logged("Startup complete", self.starts)
 
     def command(self):
         redis = self.store.redis
-        return [self.program, "--foreground", "--log-stderr", "--log-level=6",
+        return ["rtpengine", "--foreground", "--log-stderr", "--log-level=6",
                 "--config-file=none", "--table=-1", f"--interface={MOVES}",
                 f"--listen-ng={MOVES}:{NG}", "--port-min=30000",
                 "--port-max=39999", "--num-threads=2", "--delete-delay=0",
@@ -207,13 +199,13 @@ class RtpengineNode(MediaNode):
     def kill(self):
         """What restarts it is systemd: here, we."""
         self.kill_all()
-        self.start()
+        self.begin()
 
     def upgrade(self):
         """It has none: it is restarted."""
         self.process.terminate()
         self.process.wait()
-        self.start()
+        self.begin()
 
     def is_copied(self, calls):
         redis = self.store.redis
@@ -228,9 +220,6 @@ class RtpengineNode(MediaNode):
 
     def takeover(self):
         """It has the other's calls already."""
-
-    def ended(self):
-        return {}
 
 
 NODES = {"codec-runner": CodecRunnerNode, "rtpengine": RtpengineNode}
