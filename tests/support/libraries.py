@@ -70,6 +70,14 @@ def amr_heard(data):
     return amr_decode([p[1:] for p in data])
 
 
+def law_decode(name, octets):
+    """The samples, by ffmpeg. @name: alaw or mulaw"""
+    return np.frombuffer(subprocess.run(
+        ["ffmpeg", "-v", "error", "-f", name, "-ar", "8000", "-ac", "1", "-i",
+         "-", "-f", "s16le", "-"], input=octets, capture_output=True,
+        timeout=PATIENCE, check=True).stdout, np.int16)
+
+
 def noise_encode(pcm):
     """Payloads of comfort noise, one for each NOISE_MS."""
     done = subprocess.run(

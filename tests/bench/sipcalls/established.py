@@ -10,31 +10,26 @@ from common.machine import BUILD, cpus, fail, pin
 from sipcalls.media_nodes import HOST, MOVES, NG
 
 from kamailio import PLAIN, Kamailio, Routes, transcode
-from libraries import amr_said
 from sipp import (
     AMR, PCMU, Caller, Sipp, asked, got, maybe, media, pause, replied, sdp,
     taken)
-from speech import law_encode, speech
 
-FRAMES = 1500  # of speech, then again
 SETUP_S = 10  # besides the time that --rate takes
 PORT = "[field0]"
+# codec of the callees, by both names
 KINDS = {
-    "transcoded": (AMR, Routes(to_caller=transcode("PCMU"))),
-    "relayed": (PCMU, Routes(to_callee=PLAIN, to_caller=PLAIN)),
+    "transcoded": ("amr", AMR, Routes(to_caller=transcode("PCMU"))),
+    "relayed": ("pcmu", PCMU, Routes(to_callee=PLAIN, to_caller=PLAIN)),
 }
 
 
-def speech_pcm():
-    return speech(FRAMES)
+class Parties:
+    """bench-restart-load: of each call the caller, then the callee."""
 
-
-class Lines:
-    """bench-restart-load: a line of each party, callers first."""
-
-    def __init__(self, count):
+    def __init__(self, calls, codec, dump):
         self.process = subprocess.Popen(
-            [BUILD / "bench-restart-load", str(count), str(cpus()[0]), HOST],
+            [BUILD / "bench-restart-load", str(calls), codec, str(cpus()[0]),
+             HOST, *dump],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
             preexec_fn=pin(cpus()[0]))
         self.ports = [int(word.rsplit(":", 1)[1]) for word in
@@ -52,6 +47,7 @@ class Lines:
 
     def stop(self):
         self.process.stdin.close()
+        self.process.stdout.read()
         self.process.wait()
 
 
@@ -75,13 +71,15 @@ def audio_of(texts, first, method="INVITE"):
 
 class SipCalls:
     """@count of them: set up as this is made, ended by their callers @hold_s
-    after each has begun."""
+    after each has begun. @dump: [file for what the first caller says and the
+    first callee hears], or []."""
 
-    def __init__(self, at_end, folder, kind, count, rate, hold_s):
-        (codec, routes), self.count = KINDS[kind], count
-        self.kind, self.folder = kind, folder
-        self.lines = Lines(2 * count)
-        at_end.callback(self.lines.stop)
+    def __init__(self, at_end, folder, kind, count, rate, hold_s, dump):
+        name, codec, routes = KINDS[kind]
+        self.folder, self.count = folder, count
+        self.parties = Parties(count, name, dump)
+        at_end.callback(self.parties.stop)
+        ports = self.parties.ports
         self.proxy = Kamailio(folder / "kamailio", [f"udp:{MOVES}:{NG}"],
                               routes, host=HOST)
         at_end.callback(self.proxy.end)
@@ -89,7 +87,7 @@ class SipCalls:
             asked("INVITE"), replied("180 Ringing", first=True), pause(300),
             replied("200 OK", sdp(media(PORT, codec)), first=True, again=True),
             taken("ACK"), taken("BYE"), replied("200 OK")], count,
-            words=self._ports("callee", self.lines.ports[count:]), host=HOST)
+            words=self._ports("callee", ports[1::2]), host=HOST)
         at_end.callback(self.callee.end)
         c = Caller(f"sip:callee@{HOST}:{self.callee.port}")
         self.caller = Sipp(folder, "caller", [
@@ -97,7 +95,7 @@ class SipCalls:
             got(200, rrs="true"), c.within("ACK", 1),
             pause(round(hold_s * 1000)), c.within("BYE", 2), got(200)], count,
             to=self.proxy.port, rate=rate, host=HOST,
-            words=self._ports("caller", self.lines.ports[:count]))
+            words=self._ports("caller", ports[::2]))
         at_end.callback(self.caller.end)
         self._wait_until_answered(count / rate + SETUP_S)
 
@@ -114,8 +112,8 @@ class SipCalls:
                 fail(f"calls are not answered: {self.proxy.log()[-2000:]}")
             time.sleep(0.2)
 
-    def _targets(self):
-        """Where each line has to send to, by their ports."""
+    def speak(self):
+        """From now on: each party to where it was told to send."""
         to = {}
         for sipp, own, others in (
                 (self.caller, ("sent", "INVITE"), ("received", "SIP/2.0 200")),
@@ -125,35 +123,19 @@ class SipCalls:
             theirs = audio_of(sipp.messages(others[0]), others[1])
             to |= {int(at.rsplit(":", 1)[1]): theirs[call]
                    for call, at in ours.items()}
-        return [to[port] for port in self.lines.ports]
-
-    def speak(self, dump=None):
-        """From now on. @dump: a file for what the first callee hears."""
-        pcm = speech_pcm()
-        said = self.folder / "said.pcmu", self.folder / "said.amr"
-        said[0].write_bytes(law_encode("mulaw", pcm))
-        said[1].write_bytes(b"".join(amr_said(pcm)))
-        pcmu, amr = f"0 160 {said[0]}", f"96 33 {said[1]}"
-        of_callee = amr if self.kind == "transcoded" else pcmu
-        targets = self._targets()
-        lines = [f"{to} {pcmu}" for to in targets[:self.count]]
-        lines += [f"{to} {of_callee}" for to in targets[self.count:]]
-        if dump:
-            lines[self.count] += f" {dump}"
-        self.lines.begin(lines)
+        self.parties.begin(to[port] for port in self.parties.ports)
 
     def mark(self):
         """What has come since the last one; a call in which one party hears
         nothing is lost."""
-        row = self.lines.mark()
-        silent = row.pop("silent_lines")
-        del row["calls"]
-        return {"calls_lost": len({n % self.count for n in silent}), **row}
+        row = self.parties.mark()
+        silent = row.pop("silent_parties")
+        return {"calls_lost": len({n // 2 for n in silent}), **row}
 
     def end(self):
         """Until all BYEs were answered; how many were."""
         self.caller.process.wait()
-        self.lines.stop()
+        self.parties.stop()
         return len({call_id(t) for t in self.caller.messages("received")
                     if t.startswith("SIP/2.0 200") and
                     re.search(r"^CSeq: \d+ BYE", t, re.M)})

@@ -7,7 +7,7 @@ import wave
 import matplotlib
 import numpy as np
 
-from libraries import AMR_NO_DATA, FRAME, amr_heard
+from libraries import AMR_NO_DATA, FRAME, amr_heard, law_decode
 from packets import header
 
 matplotlib.use("Agg")
@@ -16,25 +16,26 @@ import matplotlib.pyplot as plt  # noqa: E402
 RATE = 8000
 PT = 96
 LOST = bytes((0xf0, AMR_NO_DATA << 3 | 4))
-HEAD = struct.Struct("@qQ")  # struct dump_head of bench-restart-load
+HEAD = struct.Struct("@qII")  # struct dump_head of bench-restart-load
 
 
 def packets(path):
-    """(ns, packet) of each of RTP with speech in a dump."""
+    """(ns, whether it was heard, packet) of each in a dump."""
     data, at = path.read_bytes(), 0
     while at < len(data):
-        ns, size = HEAD.unpack_from(data, at)
+        ns, heard, size = HEAD.unpack_from(data, at)
         at += HEAD.size + size
-        packet = data[at - size:at]
-        if header(packet)["pt"] == PT:
-            yield ns, packet
+        yield ns, heard, data[at - size:at]
 
 
-def played(path):
-    """(ns of its begin, samples) of what the phone has played: frames at their
-    timestamps, concealed by the decoder where there is none. Where those of a
-    new sender begin anew, by the time at which they came."""
-    found = list(packets(path))
+def said_and_played(path):
+    """(ns of its begin, samples of the caller, samples of the callee) of what
+    the callee's phone has played: frames at their timestamps, concealed by the
+    decoder where there is none. Where those of a new sender begin anew, by the
+    time at which they came."""
+    every = list(packets(path))
+    found = [(ns, p) for ns, heard, p in every
+             if heard and header(p)["pt"] == PT]
     begin, frames, ssrc, base = found[0][0], {}, None, 0
     for ns, packet in found:
         h = header(packet)
@@ -42,8 +43,12 @@ def played(path):
             ssrc = h["ssrc"]
             base = h["ts"] - round((ns - begin) * RATE / 1e9 / FRAME) * FRAME
         frames[(h["ts"] - base & 0xffffffff) // FRAME] = packet[12:]
-    return begin, amr_heard([frames.get(i, LOST)
-                             for i in range(max(frames) + 1)])
+    said = law_decode("mulaw", b"".join(
+        p[12:] for ns, heard, p in every
+        if not heard and ns > begin - 10_000_000))
+    played = amr_heard([frames.get(i, LOST) for i in range(max(frames) + 1)])
+    length = min(len(said), len(played))
+    return begin, said[:length], played[:length]
 
 
 def write_sound(path, pcm):
