@@ -615,18 +615,6 @@ static int open_any(const struct port_pairs *p, unsigned *port,
 	return fd;
 }
 
-static int open_free(const struct port_pairs *p, struct port_pair *out,
-		     struct cr_err *e)
-{
-	unsigned port;
-	int fd = open_any(p, &port, e);
-
-	if (fd < 0)
-		return fd;
-	*out = (struct port_pair){ fd, -1, port };
-	return 0;
-}
-
 /* Open that port and its neighbour; RTP's is even. */
 static int open_free_pair(const struct port_pairs *p, struct port_pair *out,
 			  struct cr_err *e)
@@ -671,13 +659,18 @@ int port_pair_open_at(struct port_pairs *p, unsigned port, bool rtcp,
 int port_pair_open(struct port_pairs *p, bool rtcp, struct port_pair *out,
 		   struct cr_err *e)
 {
+	struct port_pair one = { .rtcp = -1 };
 	int err;
 
 	if (p->cfg.range.from)
 		return open_of_range(p, rtcp, out, e);
-	err = rtcp ? open_free_pair(p, out, e) : open_free(p, out, e);
-	if (err)
+	if (rtcp)
+		err = open_free_pair(p, &one, e);
+	else
+		err = one.rtp = open_any(p, &one.port, e);
+	if (err < 0)
 		return err;
+	*out = one;
 	(void)pthread_mutex_lock(&p->lock);
 	p->used++;
 	(void)pthread_mutex_unlock(&p->lock);

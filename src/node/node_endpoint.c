@@ -704,15 +704,6 @@ static const struct node_stream *circle_stream_at(const struct passing *at)
 	return NULL;
 }
 
-static const struct node_endpoint *endpoint_at(const struct passing *at)
-{
-	const struct node_endpoint *ep = node_endpoint_after(at->node, 0);
-
-	while (ep && !node_endpoint_is_at(ep, &at->to))
-		ep = node_endpoint_after(at->node, ep->id);
-	return ep;
-}
-
 /* The SSRC that leaves from the endpoint of @ep, as far as is known by now. */
 static uint32_t ssrc_to(const struct node_endpoint *ep)
 {
@@ -731,9 +722,12 @@ static uint32_t ssrc_to(const struct node_endpoint *ep)
  */
 static bool pass_through_call(struct passing *at)
 {
-	const struct node_endpoint *ep = endpoint_at(at);
-	const struct node_stream *st = ep ? NULL : circle_stream_at(at);
+	const struct node_endpoint *ep = node_endpoint_after(at->node, 0);
+	const struct node_stream *st;
 
+	while (ep && !node_endpoint_is_at(ep, &at->to))
+		ep = node_endpoint_after(at->node, ep->id);
+	st = ep ? NULL : circle_stream_at(at);
 	if (ep && ep->call) {
 		ep = node_call_peer(ep->call, ep);
 		if (!ep)

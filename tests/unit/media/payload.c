@@ -404,6 +404,47 @@ static void names_are_found_and_differ(void **state)
 			    "unknown");
 }
 
+/* Each line: what differs, and for what two uses are the same all the same. */
+static void uses_differ_where_it_matters(void **state)
+{
+	static const struct cr_codec codec = { .sample_rate = 8000 },
+				     other = { .sample_rate = 8000 };
+	static const struct {
+		char letter;
+		unsigned what;
+	} same[] = {
+		{ 'D', SAME_DECODER }, { 'E', SAME_ENCODER },
+		{ 'C', SAME_COST },    { 'R', SAME_RELAYED },
+		{ 'S', SAME_SPEECH },  { 'O', SAME_OUTPUT },
+	};
+	const struct codec_use use = { .codec = &codec };
+	const struct {
+		struct codec_use use;
+		const char *same;
+	} row[] = {
+		{ { .codec = &codec, .cfg.sample_rate = 8000, .frames = 1 },
+		  "DECRSO" },
+		{ { .codec = &other }, "" },
+		{ { .codec = &codec, .cfg.sample_rate = 16000 }, "" },
+		{ { .codec = &codec, .cfg.mode = 1 }, "DESO" },
+		{ { .codec = &codec, .cfg.samples = 80 }, "ERS" },
+		{ { .codec = &codec, .frames = 2 }, "DECRS" },
+		{ { .codec = &codec, .cfg.dtx = true }, "D" },
+		{ { .codec = &codec, .cfg.fec = 5 }, "D" },
+		{ { .codec = &codec, .cfg.complexity = 3 }, "DR" },
+		{ { .codec = &codec, .pt = 96 }, "DECR" },
+		{ { .codec = &codec, .amr.octet_align = true }, "EC" },
+		{ { .codec = &codec, .amr.mode_set = 3 }, "EC" },
+		{ { .codec = &codec, .amr.mode_next = true }, "DECR" },
+	};
+
+	for (size_t i = 0; i < sizeof(row) / sizeof(*row); i++)
+		for (size_t k = 0; k < sizeof(same) / sizeof(*same); k++)
+			if (codec_use_same(&use, &row[i].use, same[k].what) !=
+			    (strchr(row[i].same, same[k].letter) != NULL))
+				fail_msg("row %zu: %c", i, same[k].letter);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -425,6 +466,7 @@ int main(void)
 		cmocka_unit_test(g723_packets_have_twelve_frames_at_most),
 		cmocka_unit_test(silence_without_a_sign_is_not_sent),
 		cmocka_unit_test(names_are_found_and_differ),
+		cmocka_unit_test(uses_differ_where_it_matters),
 	};
 
 	return cmocka_run_group_tests_name("payload", tests, NULL, NULL);
