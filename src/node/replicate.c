@@ -60,17 +60,19 @@ struct replicate {
 	struct replica_books *books;
 	cr_ns shift; /* from this node's time to the store's */
 	cr_ns beat_at, retry;
+	struct replicate_stats stats;
 
 	pthread_mutex_t lock; /* protects what follows */
 	pthread_cond_t wake;
 	bool ending, paused, wants_take;
-	bool busy; /* the thread is */
-	struct replicate_stats stats;
+	bool busy;		     /* the thread is */
+	struct replicate_stats seen; /* stats after the last round */
 	struct replica *got;
 	struct replica *forget; /* is to be deleted in the store */
 	struct cr_err why;
 
 	/* control's */
+	unsigned long long calls_taken, calls_dropped;
 	struct replica_asker asker; /* done NULL: nobody has asked */
 	struct event *answer;
 };
@@ -295,20 +297,15 @@ static int read_other(struct replicate *r, struct cr_err *e)
 {
 	redisReply *alive;
 	int err = want_reply(r, REDIS_REPLY_INTEGER, &alive, e);
-	bool silent, before;
 
 	if (err)
 		return err;
-	silent = alive->integer == 0;
-	freeReplyObject(alive);
-	(void)pthread_mutex_lock(&r->lock);
-	before = r->stats.silent;
-	r->stats.silent = silent;
-	(void)pthread_mutex_unlock(&r->lock);
-	if (silent && !before)
+	if (!alive->integer && !r->stats.silent)
 		log_event(LOG_WARN, "node-silent", LOG_STR("node", r->other));
-	else if (before && !silent)
+	else if (alive->integer && r->stats.silent)
 		log_event(LOG_INFO, "node-alive", LOG_STR("node", r->other));
+	r->stats.silent = !alive->integer;
+	freeReplyObject(alive);
 	return 0;
 }
 
@@ -459,9 +456,7 @@ static int write_round(struct replicate *r, struct cr_err *e)
 		if (!err) {
 			replica_batch_done(r->books, b);
 			r->beat_at = clock_now();
-			(void)pthread_mutex_lock(&r->lock);
 			r->stats.batches++;
-			(void)pthread_mutex_unlock(&r->lock);
 		}
 		replica_batch_free(b);
 	}
@@ -477,43 +472,46 @@ static int write_round(struct replicate *r, struct cr_err *e)
 
 /* --- rounds --- */
 
+static void show_stats(struct replicate *r)
+{
+	(void)pthread_mutex_lock(&r->lock);
+	r->seen = r->stats;
+	(void)pthread_mutex_unlock(&r->lock);
+}
+
 static void note_up(struct replicate *r)
 {
-	bool before;
+	struct replicate_stats *s = &r->stats;
 
-	(void)pthread_mutex_lock(&r->lock);
-	before = r->stats.up;
-	r->stats.up = true;
-	r->stats.calls = r->books->calls;
-	r->stats.taken = r->books->ntaken;
-	r->stats.why[0] = '\0';
-	(void)pthread_mutex_unlock(&r->lock);
-	r->retry = 0;
-	if (!before)
+	if (!s->up)
 		log_event(LOG_INFO, "replica-up", LOG_STR("store", r->url.host),
 			  LOG_INT("port", r->url.port));
+	s->up = true;
+	s->calls = r->books->calls;
+	s->taken = r->books->ntaken;
+	s->why[0] = '\0';
+	r->retry = 0;
+	show_stats(r);
 }
 
 /* Each outage is logged once, and each new reason of it; a pause is none. */
 static void note_down(struct replicate *r, const struct cr_err *why)
 {
-	bool new;
+	struct replicate_stats *s = &r->stats;
 
 	drop_store(r);
 	if (atomic_load_explicit(&r->stop, memory_order_acquire))
 		return;
 	r->retry = r->retry ? cr_ns_min(2 * r->retry, RETRY_MAX) : RETRY_MIN;
-	(void)pthread_mutex_lock(&r->lock);
-	new = r->stats.up || strcmp(r->stats.why, why->text) != 0;
-	r->stats.up = false;
-	r->stats.failures++;
-	(void)snprintf(r->stats.why, sizeof(r->stats.why), "%.199s", why->text);
-	(void)pthread_mutex_unlock(&r->lock);
-	if (new)
+	if (s->up || strcmp(s->why, why->text) != 0)
 		log_event(LOG_ERROR, "replica-down",
 			  LOG_STR("store", r->url.host),
 			  LOG_INT("port", r->url.port),
 			  LOG_STR("why", why->text));
+	s->up = false;
+	s->failures++;
+	(void)snprintf(s->why, sizeof(s->why), "%.199s", why->text);
+	show_stats(r);
 }
 
 /* 0; or -errno with @e. */
@@ -801,16 +799,16 @@ void replicate_resume(struct replicate *r)
 void replicate_stats(struct replicate *r, struct replicate_stats *out)
 {
 	(void)pthread_mutex_lock(&r->lock);
-	*out = r->stats;
+	*out = r->seen;
 	(void)pthread_mutex_unlock(&r->lock);
+	out->calls_taken = r->calls_taken;
+	out->calls_dropped = r->calls_dropped;
 }
 
 void replicate_count(struct replicate *r, unsigned taken, unsigned dropped)
 {
-	(void)pthread_mutex_lock(&r->lock);
-	r->stats.calls_taken += taken;
-	r->stats.calls_dropped += dropped;
-	(void)pthread_mutex_unlock(&r->lock);
+	r->calls_taken += taken;
+	r->calls_dropped += dropped;
 }
 
 static void free_replicate(struct replicate *r)
