@@ -103,7 +103,7 @@ def test_a_call_that_moves_is_admitted_by_what_it_costs(store, node):
     there = free.control.ask("call.take", state)["result"]["call"]
     assert free.listed() == [there]
     costs = free.control.ask("hello", {})["result"]["capacity"]["costs"]
-    assert [c["mean_us"] > 0 for c in costs if c["calls"]] == [True]
+    assert [c["mean_us"] > 0 for c in costs if c["streams"]] == [True]
 
 
 class Lossy(threading.Thread):
