@@ -3,7 +3,7 @@
  * The log: events with key=value pairs, one line each; or one JSON object a
  * line; or entries of systemd's journal, with a field for each pair.
  *
- *   2024-05-01T12:00:00.123Z warn  admit-refused task=12 why=util
+ *   2024-05-01T12:00:00.123Z info  admit-refused why=util
  *
  * Levels: error = someone must act, warn = degraded, info = life cycle, debug
  * = off. Every call site has its own rate limit; the first line after a
@@ -155,7 +155,7 @@ void log_text(const struct log_field *fields, char *to, size_t size);
 	} while (0)
 
 /**
- * log_event(LOG_WARN, "admit-refused", LOG_INT("task", id), LOG_STR("why", e));
+ * log_event(LOG_WARN, "record-dropped", LOG_INT("call", id), LOG_STR("why", e));
  * Texts do no harm: see base/utf8.h for the characters that become '?', or are
  * escaped in JSON. "time", "level", "event", "suppressed" and "cut" are no keys
  * of a caller.

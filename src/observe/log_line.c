@@ -5,7 +5,7 @@
  * As a line of text; the journal's message is one without its beginning and
  * end:
  *
- *     2024-05-01T12:00:00.123Z warn  admit-refused call=7 why="no room"
+ *     2024-05-01T12:00:00.123Z warn  record-dropped call=7 why="no room"
  *
  * A value is a word, or stands in quotation marks. A word is of printable ASCII
  * and has no blank, quotation mark or backslash. In quotation marks there is no
@@ -15,7 +15,7 @@
  * As a JSON object (RFC 8259): always a whole one, whatever octets values have
  * and however long they are.
  *
- *     {"time":"...","level":"warn","event":"admit-refused","call":7}
+ *     {"time":"...","level":"warn","event":"record-dropped","call":7}
  *
  * As an entry of systemd's journal, by its native protocol, which systemd
  * documents as stable (JOURNAL_NATIVE_PROTOCOL) and which needs no library: a
@@ -23,9 +23,9 @@
  *
  *     PRIORITY=4
  *     SYSLOG_IDENTIFIER=codec-runner
- *     CR_EVENT=admit-refused
+ *     CR_EVENT=record-dropped
  *     CR_CALL=7
- *     MESSAGE=admit-refused call=7
+ *     MESSAGE=record-dropped call=7
  *
  * No value has a line break, so none needs the binary form; journalctl shows
  * what is no UTF-8 as numbers, so none has such octets either.
