@@ -155,7 +155,7 @@ void log_text(const struct log_field *fields, char *to, size_t size);
 	} while (0)
 
 /**
- * log_event(LOG_WARN, "record-dropped", LOG_INT("call", id), LOG_STR("why", e));
+ * log_event(LOG_WARN, "record-dropped", LOG_INT("call", c), LOG_STR("why", e));
  * Texts do no harm: see base/utf8.h for the characters that become '?', or are
  * escaped in JSON. "time", "level", "event", "suppressed" and "cut" are no keys
  * of a caller.
