@@ -184,6 +184,27 @@ bool memory_for_json(size_t bytes)
  * With one of the three set, malloc() no longer learns the last by itself:
  * at its 128 KiB, memory_there() would map and unmap at every packet of SCTP,
  * each time with a page fault and an interrupt of the workers' CPUs. */
+void memory_touch(size_t bytes)
+{
+	enum { PIECE = 64 << 10, PAGE = 4096 };
+	struct piece {
+		struct piece *next;
+		volatile char page[PIECE - sizeof(struct piece *)];
+	} *all = NULL, *p;
+
+	bytes = bytes < KEPT_BYTES / 2 ? bytes : KEPT_BYTES / 2;
+	for (; bytes >= PIECE && (p = malloc(sizeof(*p))); bytes -= PIECE) {
+		for (size_t i = 0; i < sizeof(p->page); i += PAGE)
+			p->page[i] = 0;
+		p->next = all;
+		all = p;
+	}
+	for (; all; all = p) {
+		p = all->next;
+		free(all);
+	}
+}
+
 void memory_keep(void)
 {
 	(void)mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);

@@ -500,6 +500,16 @@ struct state_slot *state_slot_at(struct state_memory *m, unsigned i)
 	return slot_of(m, i);
 }
 
+void state_slot_touch(const struct state_slot *slot)
+{
+	const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+	const uintptr_t at = (uintptr_t)slot & ~(page - 1);
+
+	/* a kernel that does not know it maps them as they are used */
+	(void)madvise((void *)at, (uintptr_t)(slot + 1) - at,
+		      MADV_POPULATE_WRITE);
+}
+
 const struct state_slot *state_slot_seen(const struct state_memory *m,
 					 unsigned i)
 {

@@ -272,6 +272,22 @@ bool node_restore_next(struct node *n, unsigned *at, struct state_slot **slot,
 	return false;
 }
 
+bool node_restore_look(const struct node *n, unsigned i, uint64_t *version,
+		       char *out)
+{
+	const struct state_slot *slot = state_slot_seen(n->cfg.state, i);
+
+	if (!slot)
+		return false;
+	/* first: a text that is written meanwhile has another one */
+	*version = state_version(slot).text;
+	if (*version && state_get_text(slot, out))
+		state_slot_touch(slot);
+	else
+		*version = 0;
+	return true;
+}
+
 struct state_slot *node_foreign_slot(struct node *n, const char *records,
 				     cr_ns shift)
 {

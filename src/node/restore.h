@@ -96,6 +96,11 @@ int node_endpoint_keep(struct node_endpoint *ep, const char *text,
  * @out[STATE_TEXT_MAX + 1], with its @slot. False: there are no more. */
 bool node_restore_next(struct node *n, unsigned *at, struct state_slot **slot,
 		       char *out);
+/** Look at slot @i, which is another process's still: its text into
+ * @out[STATE_TEXT_MAX + 1], and *@version of that; 0: it has none. False: there
+ * are fewer. */
+bool node_restore_look(const struct node *n, unsigned i, uint64_t *version,
+		       char *out);
 /** A slot for a call that comes from another machine, with its @records (NULL:
  * none), whose times have @shift added; NULL: there is none. */
 struct state_slot *node_foreign_slot(struct node *n, const char *records,

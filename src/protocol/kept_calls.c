@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "node/call_check.h"
 #include "node/node.h"
 #include "node/node_call.h"
@@ -32,6 +33,8 @@
 
 /* Calls that begin to be heard together. */
 enum { RESTORE_BATCH = 16 };
+/* Of a call of two, its codecs included. */
+enum { CALL_MEMORY = 48 << 10 };
 
 FIELD_TABLE_DECLARE(stream_past, struct stream_past);
 FIELD_TABLE_DECLARE(call_past, struct call_past);
@@ -657,8 +660,48 @@ static bool is_call(const struct kept_text *t)
 	return !json_object_get(t->o, "end");
 }
 
+/* Of each slot, the text that it had, read. */
+struct read_slots {
+	unsigned n;
+	struct {
+		uint64_t version; /* 0: none */
+		json_t *o;
+	} slot[];
+};
+
+void read_slots(struct service *sv)
+{
+	char text[STATE_TEXT_MAX + 1];
+	struct read_slots *r;
+	unsigned n = 0, calls = 0;
+	uint64_t version;
+
+	while (node_restore_look(sv->node, n, &version, text))
+		n++;
+	r = calloc(1, sizeof(*r) + n * sizeof(r->slot[0]));
+	for (; r && r->n < n; r->n++) {
+		(void)node_restore_look(sv->node, r->n, &version, text);
+		r->slot[r->n].version = version;
+		r->slot[r->n].o = version ? json_loads(text, 0, NULL) : NULL;
+		calls += version != 0;
+	}
+	sv->read_slots = r;
+	memory_touch(calls * CALL_MEMORY);
+}
+
+void forget_slots(struct service *sv)
+{
+	struct read_slots *r = sv->read_slots;
+
+	for (unsigned i = 0; r && i < r->n; i++)
+		json_decref(r->slot[i].o);
+	free(r);
+	sv->read_slots = NULL;
+}
+
 int restore_slot(struct service *sv, unsigned i, struct cr_err *e)
 {
+	const struct read_slots *was = sv->read_slots;
 	struct restoring r = { .sv = sv, .node = sv->node };
 	char text[STATE_TEXT_MAX + 1];
 	struct kept_text t = { .o = NULL };
@@ -667,7 +710,11 @@ int restore_slot(struct service *sv, unsigned i, struct cr_err *e)
 
 	if (!node_restore_next(sv->node, &at, &t.slot, text) || at != i + 1)
 		return cr_fail(e, -ENOENT, "slot %u has no call", i);
-	t.o = json_loads(text, 0, NULL);
+	if (was && i < was->n &&
+	    was->slot[i].version == state_version(t.slot).text)
+		t.o = json_incref(was->slot[i].o);
+	else
+		t.o = json_loads(text, 0, NULL);
 	err = restore_text(&r, &t, is_call(&t), e);
 	json_decref(t.o);
 	return err;

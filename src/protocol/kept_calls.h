@@ -56,6 +56,10 @@ int take_call(struct service *sv, const struct service_request *a,
 unsigned take_calls(struct service *sv, const struct replica *got,
 		    unsigned *dropped);
 
+/** Read the texts of all slots before their calls are given: restore_slot()
+ * need not, unless they have changed since. Without memory, it does. */
+void read_slots(struct service *sv);
+void forget_slots(struct service *sv);
 /** Go on with what is in slot @i of the node's state: a call, or an endpoint
  * that was opened by itself. 0, or -errno with @e. */
 int restore_slot(struct service *sv, unsigned i, struct cr_err *e);

@@ -606,10 +606,13 @@ static int take_slots(int fd, struct service *sv, struct cr_err *e)
 
 int upgrade_arrive(int fd, struct service *sv, struct cr_err *e)
 {
-	int err = send_words(fd, "ready", NULL, 0);
+	int err;
 
+	read_slots(sv);
+	err = send_words(fd, "ready", NULL, 0);
 	if (!err)
 		err = take_slots(fd, sv, e);
+	forget_slots(sv);
 	if (!err)
 		err = node_arrived(service_node(sv), e);
 	return err && !*e->text ? cr_fail(e, err, "the old process has ended")
