@@ -217,7 +217,7 @@ static unsigned seq_jump(cr_ns sent_at)
  * (tests/bench/loss --seam), which cost more. */
 static void warm_codecs(struct pipeline *p, const struct state_recent *r)
 {
-	enum { ENCODED = 2 };
+	enum { ENCODED = 1 };
 	struct pipeline_scratch *s = malloc(sizeof(*s));
 
 	for (unsigned ago = STATE_RECENT; s && ago--;) {

@@ -46,7 +46,7 @@
 #define LOOK_EACH (100 * CR_US)
 
 enum {
-	BATCH = 16,	   /* units that are paused at a time */
+	BATCH = 8,	   /* units that are paused at a time */
 	NODE_MOVE_FDS = 4, /* of a slot: RTP and RTCP of two ends */
 	TEXT = 512
 };

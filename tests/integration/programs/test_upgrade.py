@@ -33,7 +33,7 @@ from codec_report import quality  # noqa: E402
 UPGRADES = 3
 SPEECH_S = 4
 PESQ_BOUND = 0.3
-WARM = {"encoder": 2, "decoder": 10}  # frames
+WARM = {"encoder": 1, "decoder": 10}  # frames
 
 
 class Upgraded(Rig):
