@@ -33,7 +33,7 @@ bool campaign_needs_share(const struct campaign *c, unsigned f);
 int campaign_counts(const struct campaign *c, const double *share, double cpus,
 		    double scale, uint64_t *counts, struct cr_err *e);
 
-/** One call. */
+/** One call, or one direction of a two-way call. */
 struct plan_call {
 	unsigned flow;	 /**< index into the campaign's flows          */
 	unsigned index;	 /**< of the call in its flow                  */

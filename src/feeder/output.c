@@ -37,7 +37,7 @@ static json_t *heard_json(const struct heard *h)
 
 		(void)json_array_append_new(
 			digits, json_pack("{s:s,s:I,s:I,s:I}", "digit", code,
-					  "units", (json_int_t)d->duration,
+					  "rtp_ticks", (json_int_t)d->duration,
 					  "packets", (json_int_t)d->packets,
 					  "ends", (json_int_t)d->ends));
 	}

@@ -50,7 +50,7 @@ extern const char phone_keys[PHONE_KEYS + 1];
 /** A digit as it was sent. */
 struct phone_digit {
 	uint64_t packets;  /**< 0: none left                               */
-	uint32_t duration; /**< the longest reported duration, units of clock */
+	uint32_t duration; /**< the longest reported duration, RTP ticks */
 	bool ended;	   /**< its end was received */
 };
 

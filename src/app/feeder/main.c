@@ -79,7 +79,7 @@ static int feeder_print_schedule(const struct session_cfg *cfg,
 			print_packet(&k, c->flows[p.calls[i].flow].name,
 				     p.calls[i].index);
 	}
-	(void)printf("calls=%zu hash=%016llx\n", p.count,
+	(void)printf("streams=%zu hash=%016llx\n", p.count,
 		     (unsigned long long)plan_hash(&p));
 	plan_fini(&p);
 	return 0;

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is measured, and how it is defined.
 
-A job is one frame of a call. Times come from its trace record.
+A job is one frame of a task: of a stream or a conversion. A call of one stream
+is one task; of a two-way call each direction counts as a call below. Times come
+from the job's trace record.
 
 lost         jobs that ended overwritten (dropped as the oldest of a full
              buffer), expired (too old when picked), concealed (too old, NO_DATA
