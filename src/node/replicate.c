@@ -3,7 +3,7 @@
  * The thread that copies calls to a store, and reads those of another node.
  *
  *   connect: TIME, SET run, HKEYS    its clock; what it has of us
- *   round:   WATCH run taken-by, TIME, EXISTS alive (other), GET taken-by
+ *   round:   WATCH run taken-by, TIME, EXISTS alive (other), GET run taken-by
  *            MULTI, EXISTS calls, HSET, HDEL, EXPIRE, SET run alive, EXEC
  *   take:    GET run, EXISTS alive, SET taken-by NX, GET taken-by, HKEYS, HMGET
  *
@@ -239,17 +239,13 @@ static void drop_store(struct replicate *r)
 	r->store = NULL;
 }
 
-static void set_run(struct replicate *r, uint64_t run)
-{
-	(void)snprintf(r->run, sizeof(r->run), "%016" PRIx64, run);
-}
-
 static int connect_store(struct replicate *r, struct cr_err *e)
 {
 	char run[KEY_TEXT], calls[KEY_TEXT];
 	int err;
 
-	set_run(r, state_memory_run(r->cfg.state));
+	(void)snprintf(r->run, sizeof(r->run), "%016" PRIx64,
+		       state_memory_run(r->cfg.state));
 	err = replica_store_open(&r->store, &r->url, STORE_LIMIT, &r->stop, e);
 	if (err)
 		return err;
@@ -270,6 +266,20 @@ static int connect_store(struct replicate *r, struct cr_err *e)
 	return err;
 }
 
+/* GET run: it is what our connection has set. */
+static int read_run(struct replicate *r, struct cr_err *e)
+{
+	redisReply *run;
+	int err = want_reply(r, REDIS_REPLY_STRING, &run, e);
+
+	if (!err && run->type == REDIS_REPLY_NIL)
+		err = cr_fail(e, -ENODATA, "the store has lost our calls");
+	else if (!err && strcmp(run->str, r->run) != 0)
+		err = cr_fail(e, -EEXIST, "another node has this name");
+	freeReplyObject(run);
+	return err;
+}
+
 /* GET taken-by. */
 static int read_mark(struct replicate *r, struct cr_err *e)
 {
@@ -278,14 +288,12 @@ static int read_mark(struct replicate *r, struct cr_err *e)
 
 	if (!err && mark->type == REDIS_REPLY_STRING) {
 		state_memory_taken(r->cfg.state);
-		set_run(r, state_memory_new_run(r->cfg.state));
+		(void)state_memory_new_run(r->cfg.state);
 		log_event(LOG_ERROR, "replica-taken", LOG_STR("by", mark->str),
 			  LOG_INT("calls", r->books->calls),
 			  LOG_STR("why", "that node has taken the calls that "
 					 "this one has: nothing more is "
 					 "copied of them"));
-		replica_books_clear(r->books);
-		r->beat_at = 0;
 		err = -EALREADY;
 	}
 	freeReplyObject(mark);
@@ -324,12 +332,15 @@ static int begin_round(struct replicate *r, struct cr_err *e)
 	if (*r->other)
 		replica_say(r->store, "EXISTS",
 			    key_of(other, r->other, NULL, "alive"));
+	replica_say(r->store, "GET", run);
 	replica_say(r->store, "GET", mark);
 	err = want_reply(r, REDIS_REPLY_STATUS, NULL, e);
 	if (!err)
 		err = read_clock(r, e);
 	if (!err && *r->other)
 		err = read_other(r, e);
+	if (!err)
+		err = read_run(r, e);
 	return err ? err : read_mark(r, e);
 }
 
@@ -406,7 +417,7 @@ static int read_done(struct replicate *r, int n, struct cr_err *e)
 	if (err)
 		return err;
 	if (all->type == REDIS_REPLY_NIL)
-		err = cr_fail(e, -EAGAIN, "another node has come between");
+		err = cr_fail(e, -EAGAIN, "another process has come between");
 	else if (all->elements != (size_t)n)
 		err = cr_fail(e, -EPROTO, "the store answers nonsense");
 	for (size_t i = 0; !err && i < all->elements; i++)
@@ -517,12 +528,15 @@ static void note_down(struct replicate *r, const struct cr_err *why)
 /* 0; or -errno with @e. */
 static int round_once(struct replicate *r, struct cr_err *e)
 {
-	int err = r->store ? 0 : connect_store(r, e);
+	int err;
 
-	if (!err)
-		do
+	do {
+		err = r->store ? 0 : connect_store(r, e);
+		if (!err)
 			err = write_round(r, e);
-		while (err == -EALREADY); /* in another run */
+		if (err == -EALREADY) /* in another run */
+			drop_store(r);
+	} while (err == -EALREADY);
 	if (err)
 		note_down(r, e);
 	else

@@ -269,6 +269,14 @@ def test_a_store_that_was_away_has_all_calls_again(store, node):
     assert a.d.logged("replica-up").count("replica-down") <= 2
 
 
+def test_two_nodes_of_one_name_say_so(store, node):
+    redis = store()
+    two = [node(name, redis.url("one"), own_host()) for name in "ab"]
+    for n in two:
+        n.d.logged("another node has this name")
+    assert_calls_go_on(two[0])
+
+
 def test_what_a_node_leaves_in_the_store_expires(store, node):
     redis = store()
     a = node("a", redis.url("a"), own_host())
