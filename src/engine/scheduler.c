@@ -109,34 +109,34 @@ static struct kernel_attr deadline_attr(int64_t overhead,
 
 static const struct kernel_sched other = {
 	.name = "kernel:other",
-	.help = "a thread per call under SCHED_OTHER, nice 0",
+	.help = "a thread per stream under SCHED_OTHER, nice 0",
 	.attr = other_attr,
 };
 
 static const struct kernel_sched nice_values = {
 	.name = "kernel:nice",
-	.help = "a thread per call under SCHED_OTHER, nice by codec weight",
+	.help = "a thread per stream under SCHED_OTHER, nice by codec weight",
 	.opts = nice_opts,
 	.attr = nice_attr,
 };
 
 static const struct kernel_sched fifo = {
 	.name = "kernel:fifo",
-	.help = "a thread per call under SCHED_FIFO, one priority",
+	.help = "a thread per stream under SCHED_FIFO, one priority",
 	.opts = priority_opts,
 	.attr = fifo_attr,
 };
 
 static const struct kernel_sched rr = {
 	.name = "kernel:rr",
-	.help = "a thread per call under SCHED_RR, one priority",
+	.help = "a thread per stream under SCHED_RR, one priority",
 	.opts = priority_opts,
 	.attr = rr_attr,
 };
 
 static const struct kernel_sched deadline = {
 	.name = "kernel:deadline",
-	.help = "a thread per call under SCHED_DEADLINE, runtime by codec "
+	.help = "a thread per stream under SCHED_DEADLINE, runtime by codec "
 		"weight",
 	.opts = deadline_opts,
 	.attr = deadline_attr,

@@ -5,10 +5,10 @@
  * below. Any thread.
  *
  * The kernel's schedulers are baselines, as the thesis measured them: no policy
- * of ours decides, each call has a thread and the kernel decides which of them
- * runs. Live only: the driver of kernel threads (engine/live_kernel.c) starts
- * them, each with the parameters that kernel_attr_of() gives. Pure, but for
- * kernel_apply().
+ * of ours decides, each stream has a thread and the kernel decides which of
+ * them runs. Live only: the driver of kernel threads (engine/live_kernel.c)
+ * starts them, each with the parameters that kernel_attr_of() gives. Pure, but
+ * for kernel_apply().
  */
 #ifndef ENGINE_SCHEDULER_H
 #define ENGINE_SCHEDULER_H

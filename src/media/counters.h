@@ -58,7 +58,7 @@
 	  "datagrams lost because the call's own port was full")               \
 	X(unread, "datagrams", NULL,                                           \
 	  "datagrams that still waited at the call's own port when it ended")
-#define CALL_WORKER_SUMS(X)                                                    \
+#define STREAM_WORKER_SUMS(X)                                                  \
 	X(done, "frames", "DONE", "frames transcoded")                         \
 	X(expired, "frames", "EXPIRED",                                        \
 	  "frames that were too old when their turn came")                     \
@@ -103,9 +103,9 @@
 	  "time that workers were at frames: codec_ns, and sending")
 
 /** Those that can be added up over calls, and all. */
-#define CALL_SUMS(X) STREAM_RX_COUNTERS(X) CALL_WORKER_SUMS(X)
+#define STREAM_SUMS(X) STREAM_RX_COUNTERS(X) STREAM_WORKER_SUMS(X)
 #define STREAM_WORKER_COUNTERS(X)                                              \
-	CALL_WORKER_SUMS(X)                                                    \
+	STREAM_WORKER_SUMS(X)                                                  \
 	X(delay_max_ns, "ns", "MAX_DELAY",                                     \
 	  "longest time from arrival to sending")
 #define STREAM_COUNTERS(X) STREAM_RX_COUNTERS(X) STREAM_WORKER_COUNTERS(X)

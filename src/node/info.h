@@ -252,7 +252,7 @@ struct node_stats {
 	unsigned queued;		   /**< tasks that the scheduler has */
 	double load, measured_load, bound; /**< 1: one CPU */
 	cr_ns cpu;			   /**< of the process */
-	struct node_stream_counts totals;  /**< CALL_SUMS */
+	struct node_stream_counts totals;  /**< STREAM_SUMS */
 	unsigned long long lost;	   /**< frames, for want of time */
 	struct node_receiver_info rx;	   /**< sums of the receivers */
 	struct node_receiver_info receivers[NODE_RECEIVERS_MAX];

@@ -379,7 +379,7 @@ static const struct field rows[] = {
 	    NODE(memory_reserve), .dflt = 64, .min = 0, .max = 1 << 20,
 	    .flags = FIELD_LIVE),
 	OPT(FIELD_INT, "ring", "FRAMES",
-	    "Number of frames that may wait for each call. Beyond it, a new "
+	    "Number of frames that may wait for each stream. Beyond it, a new "
 	    "frame replaces the oldest.",
 	    NODE(ring_frames), .dflt = 8, .min = 2, .max = 4096,
 	    .flags = FIELD_LIVE),
@@ -749,7 +749,7 @@ static void check_together(struct runner_options *o)
 	n->realtime |= n->realtime_workers;
 	if (n->realtime_workers && runner_uses_kernel(o))
 		config_blame(&o->from, "realtime-workers", 0,
-			     "with a scheduler of the kernel calls have "
+			     "with a scheduler of the kernel streams have "
 			     "threads in place of workers; kernel:fifo and "
 			     "kernel:rr give those a priority");
 	n->memory_reserve <<= 20;

@@ -493,7 +493,7 @@ static const struct field_metric total_metrics[STREAM_NCOUNTERS] = {
 	{ ROW_INT(totals, #n, n), .unit = (u), .label = (head), .help = (h),   \
 	  .metric = &total_metrics[STREAM_COUNTER_##n] },
 
-const struct field totals_fields[] = { CALL_SUMS(TOTAL){ 0 } };
+const struct field totals_fields[] = { STREAM_SUMS(TOTAL){ 0 } };
 
 #define PACKET(n, u, head, h)                                                  \
 	{ ROW_INT(rx_info, #n, n), .unit = (u), .help = (h) },

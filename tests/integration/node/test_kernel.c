@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A real node under the kernel's schedulers: a thread per call, and the same
+ * A real node under the kernel's schedulers: a thread per stream, and the same
  * frames, counters and trace as under ours. Those that need a privilege are
  * left out where it is not there; SCHED_OTHER never is.
  */
