@@ -175,6 +175,14 @@ bool state_get_text(const struct state_slot *slot, char *out)
 	return first || second;
 }
 
+bool state_slot_is_damaged(const struct state_slot *slot)
+{
+	char text[STATE_TEXT_MAX + 1];
+
+	return (slot->half[0].generation || slot->half[1].generation) &&
+	       !state_get_text(slot, text);
+}
+
 /* --- for another machine --- */
 
 struct state_version state_version(const struct state_slot *slot)

@@ -264,6 +264,8 @@ int state_put_text(struct state_slot *slot, const char *text, size_t bytes);
 /** The newer text that checks, into @out[STATE_TEXT_MAX + 1]. False: none does.
  */
 bool state_get_text(const struct state_slot *slot, char *out);
+/** It had a text that does not check any more: state_get_text() is false. */
+bool state_slot_is_damaged(const struct state_slot *slot);
 
 /* --- for another machine --- */
 

@@ -581,7 +581,6 @@ int ng_service_open(struct ng_service **out,
 	LIST_INIT(&sv->waits);
 	TAILQ_INIT(&sv->ringing);
 	RB_INIT(&sv->calls.tree);
-	(void)ng_restore_dialogs(sv, false, e);
 	err = ng_listener_open(&sv->listener, &listen, e);
 	sv->tick =
 		event_new(sv->cfg.base, -1, EV_PERSIST, on_ng_service_tick, sv);

@@ -265,7 +265,8 @@ bool node_restore_next(struct node *n, unsigned *at, struct state_slot **slot,
 		       char *out)
 {
 	while (n->cfg.state && (*slot = state_slot_at(n->cfg.state, (*at)++))) {
-		if (state_get_text(*slot, out))
+		*out = '\0';
+		if (state_get_text(*slot, out) || state_slot_is_damaged(*slot))
 			return true;
 		state_slot_give(n->cfg.state, *slot);
 	}

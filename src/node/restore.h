@@ -92,8 +92,8 @@ void node_endpoint_past(const struct node_endpoint *ep, struct call_past *out);
 int node_endpoint_keep(struct node_endpoint *ep, const char *text,
 		       size_t bytes);
 
-/** The text of the next slot that has one, from *@at on, into
- * @out[STATE_TEXT_MAX + 1], with its @slot. False: there are no more. */
+/** The text of the next slot that has one ("": it is damaged), from *@at on,
+ * into @out[STATE_TEXT_MAX + 1], with its @slot. False: there are no more. */
 bool node_restore_next(struct node *n, unsigned *at, struct state_slot **slot,
 		       char *out);
 /** Look at slot @i, which is another process's still: its text into

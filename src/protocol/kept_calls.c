@@ -641,9 +641,15 @@ static int restore_text(struct restoring *r, const struct kept_text *t,
 	struct call_past past = { .slot = t->slot };
 	struct node_endpoint *ep;
 	struct node_call *c;
-	int err = call ? restore_call(r->sv, t, &past, &c, e)
-		       : restore_endpoint(r->sv, t, &past, &ep, e);
+	int err;
 
+	if (!t->o) {
+		err = cr_fail(e, -EINVAL, "its state is damaged");
+		node_restored(r->node, &past, false);
+	} else {
+		err = call ? restore_call(r->sv, t, &past, &c, e)
+			   : restore_endpoint(r->sv, t, &past, &ep, e);
+	}
 	r->restored += call && !err;
 	r->dropped += call && err;
 	if (err)

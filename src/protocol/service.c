@@ -512,8 +512,6 @@ int service_open(struct service **out, const struct service_config *cfg,
 	LIST_INIT(&sv->sessions);
 	LIST_INIT(&sv->deferred);
 	err = node_open(&sv->node, &sv->cfg.node, warn, e);
-	if (!err && !cfg->node.arrives)
-		err = restore_calls(sv, e);
 	if (!err)
 		err = open_server(sv, e);
 	if (!err)

@@ -45,6 +45,7 @@
 #include "observe/log.h"
 #include "observe/store.h"
 #include "protocol/kept_calls.h"
+#include "protocol/kept_calls.h"
 #include "protocol/service.h"
 #include "rpc/server.h"
 #include "sandbox/sandbox.h"
@@ -638,7 +639,7 @@ static int open_hosts(struct daemon *d, struct cr_err *e)
 	return d->hosts && !event_add(d->hosts, NULL) ? 0 : -ENOMEM;
 }
 
-/* No call has begun. */
+/* No call has begun, nor goes on. */
 static void keep_from_control(struct daemon *d)
 {
 	struct transport_addr control;
@@ -694,6 +695,19 @@ static void close_rest(struct daemon *d)
 		log_event(LOG_WARN, "store-rest", LOG_INT("closed", closed));
 }
 
+/* The calls of a process that has died. */
+static int go_on_with_calls(struct daemon *d, struct cr_err *e)
+{
+	int err = restore_calls(d->service, e);
+
+	if (err)
+		return err;
+	if (d->ng)
+		(void)ng_restore_dialogs(d->ng, false, e);
+	close_rest(d);
+	return 0;
+}
+
 static int start_daemon(struct daemon *d, struct cr_err *e)
 {
 	struct cr_err warn = { "" };
@@ -734,11 +748,10 @@ static int start_daemon(struct daemon *d, struct cr_err *e)
 		err = open_http(d, e);
 	if (!err)
 		err = open_signals(d);
-	if (!err) {
+	if (!err)
 		keep_from_control(d);
-		if (d->hand_over < 0)
-			close_rest(d);
-	}
+	if (!err && d->hand_over < 0)
+		err = go_on_with_calls(d, e);
 	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
 	return err;
 }

@@ -180,6 +180,10 @@ def daemon(tmp_path):
 
     yield start
     codes = [d.stop() for d in running if d.process.poll() is None]
+    for d in running:
+        if d.process.poll():  # 66: ThreadSanitizer has found something
+            print(f"exit {d.process.poll()}:",
+                  pathlib.Path(d.log.name).read_text()[-8000:])
     assert all(code == 0 for code in codes), codes
 
 

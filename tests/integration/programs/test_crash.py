@@ -5,6 +5,7 @@ senders have sockets of their own and know nothing of it."""
 import json
 import os
 import pathlib
+import random
 import select
 import signal
 import socket
@@ -272,6 +273,50 @@ def assert_sums(rig, records, over=True, kills=0):
                     s["heard"]["expected"]), s
     print(f"{uncounted} packets sent and not counted, or the other way")
     assert uncounted <= kills * UNCOUNTED
+
+
+HEAD, SLOTS, TEXTS = 4096, 64, 2 * (24 + 7936)  # of state memory
+
+
+def state_memory(pid):
+    """What a process holds, or has mapped."""
+    fds = pathlib.Path(f"/proc/{pid}/fd")
+    (path,) = [fd for fd in fds.iterdir()
+               if "codec-runner-state" in os.readlink(fd)]
+    return open(path, "r+b", buffering=0)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_state_that_is_damaged_ends_its_call_only(rig, seed):
+    """Bytes of slots flip: of none, of all but texts, of all."""
+    chance = random.Random(seed)
+    for i in range(12):
+        rig.one("own", 1000 + i)
+    load = Load(rig.phones)
+    try:
+        load.all_heard(20)
+        pid = rig.process()
+        os.kill(pid, signal.SIGSTOP)
+        with state_memory(rig.d.process.pid) as memory:
+            slot = (os.fstat(memory.fileno()).st_size - HEAD) // SLOTS
+            for i in range(12):
+                end = [0, slot - TEXTS - 64, slot][i % 3]
+                for at in range(0, end, 64):
+                    at += HEAD + i * slot + chance.randrange(64)
+                    (was,) = os.pread(memory.fileno(), 1, at)
+                    os.pwrite(memory.fileno(),
+                              bytes([was ^ 1 << chance.randrange(8)]), at)
+        os.kill(pid, signal.SIGKILL)
+        rig.wait_for_next(pid)
+        assert rig.listed() == [c for i, c in enumerate(rig.calls) if i % 3 < 2]
+        rig.d.logged("calls-restored calls=8 dropped=4")
+        had = [len(p.heard) for p in rig.phones]
+        load.until(lambda: all(len(p.heard) > n + 20 or i % 3 == 2 for i, (p, n)
+                               in enumerate(zip(rig.phones, had))))
+    finally:
+        load.stop()
+    for phone in rig.phones[::3]:
+        phone.assert_goes_on()
 
 
 def is_kept(pid):
