@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Calls of SIPp through Kamailio, whose parties speak and are heard by
-bench-restart-load: PCMU to AMR 12.2 and back, or PCMU on both sides."""
+bench-restart-load: PCMU, and AMR 12.2, PCMA or PCMU on the other side."""
 import json
 import re
 import subprocess
@@ -11,15 +11,17 @@ from sipcalls.media_nodes import HOST, MOVES, NG
 
 from kamailio import PLAIN, Kamailio, Routes, transcode
 from sipp import (
-    AMR, PCMU, Caller, Sipp, asked, got, maybe, media, pause, replied, sdp,
-    taken)
+    AMR, PCMA, PCMU, Caller, Sipp, asked, got, maybe, media, pause, replied,
+    sdp, taken)
 
 SETUP_S = 10  # besides the time that --rate takes
 PORT = "[field0]"
 # codec of the callees, by both names
 KINDS = {
-    "transcoded": ("amr", AMR, Routes(to_caller=transcode("PCMU"))),
-    "relayed": ("pcmu", PCMU, Routes(to_callee=PLAIN, to_caller=PLAIN)),
+    "amr": ("amr", AMR, Routes(to_caller=transcode("PCMU"))),
+    "pcma": ("pcma", PCMA, Routes(to_callee=transcode("PCMA"),
+                                  to_caller=transcode("PCMU"))),
+    "relay": ("pcmu", PCMU, Routes(to_callee=PLAIN, to_caller=PLAIN)),
 }
 
 

@@ -31,8 +31,8 @@ def packets(path):
 def said_and_played(path):
     """(ns of its begin, samples of the caller, samples of the callee) of what
     the callee's phone has played: frames at their timestamps, concealed by the
-    decoder where there is none. Where those of a new sender begin anew, by the
-    time at which they came."""
+    decoder where there is none, and silence behind the last. Where those of a
+    new sender begin anew, by the time at which they came."""
     every = list(packets(path))
     found = [(ns, p) for ns, heard, p in every
              if heard and header(p)["pt"] == PT]
@@ -47,8 +47,14 @@ def said_and_played(path):
         p[12:] for ns, heard, p in every
         if not heard and ns > begin - 10_000_000))
     played = amr_heard([frames.get(i, LOST) for i in range(max(frames) + 1)])
-    length = min(len(said), len(played))
-    return begin, said[:length], played[:length]
+    return begin, said, np.resize(np.append(played, np.zeros_like(said)),
+                                  len(said))
+
+
+def cut(begin, end, *sounds):
+    """All of them from second to second."""
+    at = slice(round(max(0, begin) * RATE), round(end * RATE))
+    return [pcm[at] for pcm in sounds]
 
 
 def write_sound(path, pcm):

@@ -24,13 +24,14 @@ PATIENCE = 20  # s
 
 def ng_ask(**keys):
     """The answer of the node that has the address now; None: none has it."""
+    cookie = os.urandom(8).hex().encode() + b" "
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
         s.settimeout(1)
         s.bind((HOST, 0))
         try:
             s.connect((MOVES, NG))
-            s.send(b"1 " + bencode(keys))
-            return bdecode(s.recv(65536)[2:])[0]
+            s.send(cookie + bencode(keys))
+            return bdecode(s.recv(65536).removeprefix(cookie))[0]
         except OSError:
             return None
 

@@ -21,7 +21,7 @@ if os.getuid():
     pytest.skip("networks of its own are root's", allow_module_level=True)
 
 
-@pytest.mark.parametrize("kind", ["transcoded", "relayed"])
+@pytest.mark.parametrize("kind", ["amr", "relay"])
 def test_no_call_is_lost(kind):
     done = subprocess.run(
         [sys.executable, ROOT / "tests/bench/survival", "--json", "--calls",
