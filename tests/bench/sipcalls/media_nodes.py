@@ -37,8 +37,10 @@ def ng_ask(**keys):
 
 
 def calls_there():
-    """How many calls it has."""
-    return len((ng_ask(command="list", limit="1000") or {}).get("calls", []))
+    """How many calls it has; 0: there is none."""
+    reply = ng_ask(command="statistics")
+    return reply["statistics"]["currentstatistics"]["sessionstotal"] \
+        if reply else 0
 
 
 def until(done, what):
