@@ -140,7 +140,7 @@ class CodecRunnerNode(MediaNode):
             "ng": f"{MOVES}:{NG}", "ng-allow": f"{NET}.0/24",
             "ng-host-offers": 1000, "control": "127.0.0.1:5555",
             "sctp": "user", "control-socket": self.control,
-            "records": self.records, "workers": 1, "pin": "none",
+            "records": self.records, "workers": 2, "pin": "none",
             "rx-cpu": "none", "no-admission": "yes"}
         if self.replicate:
             options |= {
