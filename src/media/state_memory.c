@@ -118,17 +118,20 @@ static unsigned text_words(uint64_t bytes)
 	return (unsigned)((bytes + 7) / 8);
 }
 
-/* The generation of @h, and its text into @out[STATE_TEXT_MAX + 1]; 0: it
+/* The generation of half @i, and its text into @out[STATE_TEXT_MAX + 1]; 0: it
  * fails. */
-static uint64_t read_half(const struct state_half *h, char *out)
+static uint64_t read_half(const struct state_slot *slot, unsigned half,
+			  char *out)
 {
+	const struct state_half *h = &slot->half[half];
 	uint64_t generation = h->generation, bytes = h->bytes, word;
 	uint64_t check = state_mix(state_mix(STATE_SEED, generation), bytes);
 
 	if (!generation || bytes > STATE_TEXT_MAX)
 		return 0;
 	for (unsigned i = 0; i < text_words(bytes); i++) {
-		word = atomic_load_explicit(&h->word[i], memory_order_relaxed);
+		word = atomic_load_explicit(&slot->word[i][half],
+					    memory_order_relaxed);
 		check = state_mix(check, word);
 		memcpy(out + 8 * i, &word, 8);
 	}
@@ -138,16 +141,16 @@ static uint64_t read_half(const struct state_half *h, char *out)
 
 int state_put_text(struct state_slot *slot, const char *text, size_t bytes)
 {
-	struct state_half *half = slot->half, *to;
 	char was[STATE_TEXT_MAX + 8];
-	uint64_t first = read_half(&half[0], was),
-		 second = read_half(&half[1], was);
+	uint64_t first = read_half(slot, 0, was),
+		 second = read_half(slot, 1, was);
+	const unsigned half = first > second;
+	struct state_half *to = &slot->half[half];
 	uint64_t next = 1 + (first > second ? first : second), word;
 	uint64_t check = state_mix(state_mix(STATE_SEED, next), bytes);
 
 	if (bytes > STATE_TEXT_MAX)
 		return -EMSGSIZE;
-	to = &half[first > second];
 	/* release: what was killed on the way leaves the other half */
 	atomic_store_explicit(&to->generation, 0, memory_order_seq_cst);
 	to->bytes = bytes;
@@ -157,7 +160,8 @@ int state_put_text(struct state_slot *slot, const char *text, size_t bytes)
 		word = 0;
 		memcpy(&word, text + 8 * (size_t)i, left < 8 ? left : 8);
 		check = state_mix(check, word);
-		atomic_store_explicit(&to->word[i], word, memory_order_relaxed);
+		atomic_store_explicit(&slot->word[i][half], word,
+				      memory_order_relaxed);
 	}
 	to->check = check;
 	atomic_store_explicit(&to->generation, next, memory_order_release);
@@ -167,8 +171,8 @@ int state_put_text(struct state_slot *slot, const char *text, size_t bytes)
 bool state_get_text(const struct state_slot *slot, char *out)
 {
 	char other[STATE_TEXT_MAX + 8], text[STATE_TEXT_MAX + 8];
-	uint64_t first = read_half(&slot->half[0], text),
-		 second = read_half(&slot->half[1], other);
+	uint64_t first = read_half(slot, 0, text),
+		 second = read_half(slot, 1, other);
 
 	if (first || second)
 		memcpy(out, first > second ? text : other, STATE_TEXT_MAX + 1);
@@ -423,14 +427,22 @@ static atomic_uchar *holders_of(struct state_memory *m, const void *at)
 			   sizeof(struct state_slot)];
 }
 
-/* Hold a free slot; remains of a former call are cleared. */
+/* Hold a free slot; remains of a former call are cleared, and no more: memory
+ * that nobody has written costs nothing. */
 static struct state_slot *hold_free(struct state_memory *m, unsigned at)
 {
 	struct state_slot *slot = slot_of(m, at);
 	_Atomic uint64_t *word = (void *)slot;
+	uint64_t bytes = slot->half[0].bytes > slot->half[1].bytes
+				 ? slot->half[0].bytes
+				 : slot->half[1].bytes;
+	const size_t written =
+		offsetof(struct state_slot, word) / sizeof(*word) +
+		2 * (size_t)text_words(bytes < STATE_TEXT_MAX ? bytes
+							      : STATE_TEXT_MAX);
 
 	m->next = at + 1;
-	for (size_t i = 0; i < sizeof(*slot) / sizeof(*word); i++)
+	for (size_t i = 0; i < written; i++)
 		atomic_store_explicit(&word[i], 0, memory_order_relaxed);
 	atomic_store_explicit(&m->holders[at], 1, memory_order_relaxed);
 	return slot;

@@ -146,13 +146,15 @@ struct state_stream {
 
 struct state_half {
 	_Atomic uint64_t generation, check, bytes;
-	_Atomic uint64_t word[STATE_TEXT_MAX / 8];
 };
 
+/** Most texts are short. Their halves take turns, word by word, so the end of a
+ * slot is never touched, and has no memory. */
 struct state_slot {
 	struct state_stream stream[2];
-	struct state_half half[2];
 	_Atomic uint64_t taken; /**< 1: another node has taken the call */
+	struct state_half half[2];
+	_Atomic uint64_t word[STATE_TEXT_MAX / 8][2];
 };
 
 /** 0 is what memory has that was never written: no record checks with it. */
