@@ -216,8 +216,8 @@ static int wait_piece(const struct replica_store *s, short events, cr_ns end,
 }
 
 /* Connect to @ai. 0; or -errno with @e. */
-static int connect_to(struct replica_store *s, const struct addrinfo *ai,
-		      cr_ns end, struct cr_err *e)
+static int connect_store_at(struct replica_store *s, const struct addrinfo *ai,
+			    cr_ns end, struct cr_err *e)
 {
 	struct pollfd p = { .events = POLLOUT };
 	socklen_t len = sizeof(int);
@@ -257,7 +257,7 @@ static int connect_host(struct replica_store *s, const struct replica_url *at,
 	     ai = ai->ai_next) {
 		if (s->fd >= 0)
 			(void)close(s->fd);
-		err = connect_to(s, ai, *end, e);
+		err = connect_store_at(s, ai, *end, e);
 	}
 	freeaddrinfo(list);
 	return err;

@@ -694,7 +694,7 @@ static void take_once(struct replicate *r, int err, struct cr_err *e)
 
 /* --- the thread --- */
 
-static bool wait_until(struct replicate *r, cr_ns until)
+static bool wait_woken(struct replicate *r, cr_ns until)
 {
 	const struct timespec at = { until / CR_SEC, until % CR_SEC };
 
@@ -711,7 +711,7 @@ static bool wait_for_work(struct replicate *r, cr_ns until, bool *take)
 	(void)pthread_cond_broadcast(&r->wake);
 	while (!r->ending &&
 	       (r->paused ? !pthread_cond_wait(&r->wake, &r->lock)
-			  : !r->wants_take && wait_until(r, until)))
+			  : !r->wants_take && wait_woken(r, until)))
 		;
 	goes_on = !r->ending;
 	*take = r->wants_take;
@@ -794,7 +794,7 @@ void replicate_pause(struct replicate *r)
 	r->paused = true;
 	/* what it does after that, as it looks up a name, is of no effect */
 	atomic_store_explicit(&r->stop, true, memory_order_release);
-	while (r->busy && wait_until(r, limit))
+	while (r->busy && wait_woken(r, limit))
 		;
 	(void)pthread_mutex_unlock(&r->lock);
 }
