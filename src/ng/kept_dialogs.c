@@ -202,7 +202,7 @@ void ng_keep_dialog(struct ng_service *sv, const struct ng_dialog *d)
 /* --- in a new process --- */
 
 /* Let *@name, characters, be octets, in @buf. False: they are none. */
-static bool read_octets(const char **name, char buf[NG_NAME_MAX + 1])
+static bool read_name_octets(const char **name, char buf[NG_NAME_MAX + 1])
 {
 	size_t left = *name ? strlen(*name) : 0, n = 0;
 
@@ -287,7 +287,7 @@ static int read_dialog(struct kept_dialog *k, const json_t *note,
 		err = field_complete(kept_dialog_fields, k, e);
 	list_names(k, name);
 	for (unsigned i = 0; !err && i < NAMES; i++)
-		if (!read_octets(name[i], text[i]))
+		if (!read_name_octets(name[i], text[i]))
 			err = cr_fail(e, -EINVAL, "a name is no octets");
 	for (unsigned i = 0; !err && i < k->nlines; i++)
 		for (unsigned n = 0; n < k->line[i].nspoken; n++)

@@ -696,7 +696,7 @@ static void close_rest(struct daemon *d)
 }
 
 /* The calls of a process that has died. */
-static int go_on_with_calls(struct daemon *d, struct cr_err *e)
+static int take_up_calls(struct daemon *d, struct cr_err *e)
 {
 	int err = restore_calls(d->service, e);
 
@@ -751,7 +751,7 @@ static int start_daemon(struct daemon *d, struct cr_err *e)
 	if (!err)
 		keep_from_control(d);
 	if (!err && d->hand_over < 0)
-		err = go_on_with_calls(d, e);
+		err = take_up_calls(d, e);
 	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
 	return err;
 }
