@@ -207,9 +207,9 @@ static const struct method own_methods[] = {
 	{ "call.move",
 	  "have another node go on with a call, at new ports: call.export "
 	  "here, call.take and call.keep there, call.moved here. It prints the "
-	  "call as it is "
-	  "there, with the addresses that its parties have to be told. Both "
-	  "nodes have the same key, and copy or hold the state of calls. If "
+	  "call as it is there, with the addresses that its parties have to be "
+	  "told. Both nodes have the same key, and copy or hold the state of "
+	  "calls. If "
 	  "the other one refuses, the call stays here; what was cut off can be "
 	  "repeated",
 	  move_words, call_info_fields },
