@@ -5,6 +5,7 @@
 #include "node/node_move.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "node/node_impl.h"
@@ -195,6 +196,21 @@ int node_move_back_shared(struct node *n, struct cr_err *e)
 int node_move_take_cost(struct node *n, const char *text)
 {
 	return costs_read_part(n->costs, text);
+}
+
+void node_move_ahead(struct node *n, bool ahead)
+{
+	n->restores_ahead = ahead;
+}
+
+int node_move_go_on(struct node *n, uint32_t id, struct cr_err *e)
+{
+	struct node_call *c = node_call_find(n, id);
+
+	if (!c)
+		return cr_fail(e, -ENOENT, "call %" PRIu32 " is not here", id);
+	node_call_go_on(c);
+	return 0;
 }
 
 void node_move_pass(struct node *n, const struct node_move *m)

@@ -10,8 +10,9 @@
  *   node_unit_back()     if that fails   (protocol/kept_calls.h)
  *
  * A unit is a call with its endpoints, or an endpoint without a call. The
- * shared port is paused and moves as one: the new process reads it when all is
- * there (node_arrived()). What was paused is as it was but for that; what the
+ * shared port is paused and moves as one: its calls are restored before that
+ * (node_move_ahead()), and the new process reads it when all go on
+ * (node_arrived()). What was paused is as it was but for that; what the
  * other process has sent meanwhile is in its slot. Nothing may start, change or
  * end between the first pause and the last word.
  *
@@ -87,6 +88,12 @@ int node_move_back_shared(struct node *n, struct cr_err *e);
 int node_move_take_cost(struct node *n, const char *text);
 /** The descriptors of a slot that is to be restored. They are the node's. */
 void node_move_pass(struct node *n, const struct node_move *m);
+/** Slots that are restored now are those of calls at the shared port, which the
+ * other process has still; or not any more. */
+void node_move_ahead(struct node *n, bool ahead);
+/** It has let go of the call with @id, which goes on here. 0, or -ENOENT with
+ * @e. */
+int node_move_go_on(struct node *n, uint32_t id, struct cr_err *e);
 /** All calls are there: as node_restored_all(). */
 int node_arrived(struct node *n, struct cr_err *e);
 

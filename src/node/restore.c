@@ -231,20 +231,16 @@ static void warm_codecs(struct pipeline *p, const struct state_recent *r)
 	free(s);
 }
 
-void node_keep_stream(const struct node_stream *st)
+/* @st goes on by what the slot of node->restoring has. */
+static void go_on_from_slot(const struct node_stream *st)
 {
 	const struct call_past *past = st->node->restoring;
 	struct transcoder *c = node_stream_transcoder(st);
-	struct state_slot *slot = st->call->slot;
 	struct stream *s = st->stream;
 	struct sockaddr_storage from;
 	struct state_heard heard;
 	struct state_sent was;
 
-	s->out.state = &slot->stream[st->number];
-	s->account = &slot->stream[st->number].account;
-	if (!past)
-		return;
 	if (state_get_sent(s->out.state, &was) && was.at) {
 		if (past->how != RESTORE_HELD && c && c->buffers)
 			was.seq = (uint16_t)(was.seq + seq_jump(was.at));
@@ -257,6 +253,27 @@ void node_keep_stream(const struct node_stream *st)
 		c->source = from;
 		c->source_known = true;
 	}
+}
+
+void node_keep_stream(const struct node_stream *st)
+{
+	struct state_slot *slot = st->call->slot;
+	struct stream *s = st->stream;
+
+	s->out.state = &slot->stream[st->number];
+	s->account = &slot->stream[st->number].account;
+	if (st->node->restoring && !st->node->restores_ahead)
+		go_on_from_slot(st);
+}
+
+void node_call_go_on(struct node_call *c)
+{
+	struct call_past past = { .how = RESTORE_HELD, .slot = c->slot };
+
+	c->node->restoring = &past;
+	for (unsigned i = 0; i < c->nstreams; i++)
+		go_on_from_slot(c->stream[i]);
+	c->node->restoring = NULL;
 }
 
 /* --- a new process --- */
@@ -381,7 +398,7 @@ int node_restore_as(struct node *n, struct call_past *past, struct cr_err *e)
 		return 0;
 	if (past->how == RESTORE_TAKEN && check_ids(n, past, e))
 		return -EEXIST;
-	for (unsigned i = 0; i < 2; i++) {
+	for (unsigned i = 0; i < 2 && !n->restores_ahead; i++) {
 		if (!past->slot->stream[i].working)
 			continue;
 		worked = true;

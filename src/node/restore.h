@@ -147,5 +147,7 @@ unsigned node_restore_shared(struct node *n, int *fd);
 /** @st, whose call has a slot, has its transcoder or types, and nobody sees it
  * yet: it writes to the slot, and goes on by node->restoring. */
 void node_keep_stream(const struct node_stream *st);
+/** @c, which was restored ahead, goes on: another process has let go of it. */
+void node_call_go_on(struct node_call *c);
 
 #endif

@@ -232,6 +232,37 @@ static int send_slot(const struct upgrade *u, const struct node_move *m,
 	return err ? cr_fail(e, err, "the hand-over: %s", strerror(-err)) : 0;
 }
 
+/* The same of a call that is there, and goes on: nothing of it is on its way.
+ */
+static int send_on(const struct upgrade *u, const struct node_unit *unit,
+		   struct cr_err *e)
+{
+	char text[TEXT];
+	int err;
+
+	(void)snprintf(text, sizeof(text), "on %" PRIu32, unit->id);
+	err = send_words(u->fd, text, NULL, 0);
+	return err ? cr_fail(e, err, "the hand-over: %s", strerror(-err)) : 0;
+}
+
+/* Calls at the shared port, while this process has them still. */
+static int send_ahead(const struct upgrade *u, struct cr_err *e)
+{
+	struct node_move m[NODE_UNIT_SLOTS];
+	struct node_unit at = { .id = 0 };
+	char text[TEXT];
+	int err = 0;
+
+	while (!err && node_unit_next(u->cfg.node, NODE_UNIT_SHARED, &at)) {
+		(void)node_unit_pause(&at, m); /* it has no ports */
+		(void)snprintf(text, sizeof(text), "ahead %u", m[0].slot);
+		err = send_words(u->fd, text, NULL, 0);
+		err = err ? cr_fail(e, err, "the hand-over: %s", strerror(-err))
+			  : expect_words(u->fd, "moved", ANSWER_LIMIT, e);
+	}
+	return err;
+}
+
 /* A few units that are paused. */
 struct batch {
 	cr_ns began;
@@ -270,7 +301,8 @@ static int give_batch(const struct upgrade *u, const struct batch *b,
 	for (unsigned i = 0; i < b->units && !err; i++)
 		err = wait_for_workers(&b->unit[i], e);
 	for (unsigned i = 0; i < b->slots && !err; i++)
-		err = send_slot(u, &b->slot[i], e);
+		err = u->shared_paused ? send_on(u, &b->unit[i], e)
+				       : send_slot(u, &b->slot[i], e);
 	return err;
 }
 
@@ -333,6 +365,8 @@ static int move_all(struct upgrade *u, struct cr_err *e)
 
 	if (!err)
 		err = move_kind(u, NODE_UNIT_CALL, e);
+	if (!err)
+		err = send_ahead(u, e);
 	if (err)
 		return err;
 	node_move_pause_shared(n);
@@ -586,6 +620,8 @@ static int take_slots(int fd, struct service *sv, struct cr_err *e)
 {
 	char text[TEXT];
 	int rights[NODE_MOVE_FDS], rc;
+	unsigned slot;
+	uint32_t call;
 
 	while ((rc = receive_words(fd, text, rights, CR_NEVER)) >= 0) {
 		if (!strcmp(text, "end"))
@@ -595,7 +631,15 @@ static int take_slots(int fd, struct service *sv, struct cr_err *e)
 			(void)node_move_take_cost(service_node(sv), text);
 			continue;
 		}
-		rc = take_slot(sv, text, rights, (unsigned)rc, e);
+		if (!rc && sscanf(text, "ahead %u", &slot) == 1) {
+			node_move_ahead(service_node(sv), true);
+			rc = restore_slot(sv, slot, e);
+			node_move_ahead(service_node(sv), false);
+		} else if (!rc && sscanf(text, "on %" SCNu32, &call) == 1) {
+			rc = node_move_go_on(service_node(sv), call, e);
+		} else {
+			rc = take_slot(sv, text, rights, (unsigned)rc, e);
+		}
 		if (!rc)
 			rc = send_words(fd, "moved", NULL, 0);
 		if (rc)

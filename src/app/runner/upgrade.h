@@ -11,7 +11,11 @@
  *    | (stops control, and the ports of some calls)                        |
  *    |---- slot K, with its sockets -------------------------------------->|
  *    |<------------------------ moved, or failed WHY ----------------------|
- *    |     ... then the shared port and its calls ...                      |
+ *    |---- ahead K (each call at the shared port) ------------------------>|
+ *    |<------------------------ moved, or failed WHY ----------------------|
+ *    | (stops the shared port)                                             |
+ *    |---- on CALL (each of them) ---------------------------------------->|
+ *    |<------------------------ moved, or failed WHY ----------------------|
  *    |---- cost ... (what codecs cost, each) ----------------------------->|
  *    |---- end ----------------------------------------------------------->|
  *    |<------------------------ alive -------------------------------------|
