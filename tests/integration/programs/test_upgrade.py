@@ -323,7 +323,7 @@ def test_whoever_is_killed_at_a_step_no_call_ends(step, rig, number, message):
             load.all_heard(10)
             had = lost(rig)
             ctl, old, *new = upgrade_until(rig, step, when, number, message)
-            if not new:
+            if which == "new" and not new:
                 new = until(lambda: set(children(rig.d.process.pid)) - {old})
             (killed,) = [old] if which == "old" else new
             with contextlib.suppress(ProcessLookupError):  # it has ended
