@@ -486,7 +486,7 @@ def test_an_upgrade_under_overload_counts_each_frame_once(daemon, tmp_path):
 def test_receivers_may_be_others(daemon, tmp_path, before, after):
     """What waits at the shared port is nobody else's then."""
     options = tmp_path / "options"
-    options.write_text(f"receivers = {before}\n")
+    options.write_text(f"max-age = none\nreceivers = {before}\n")
     rig = Upgraded(daemon, tmp_path, "--config", options)
     for i in range(3 * EACH):
         rig.one("shared", 5000 + i)
@@ -494,7 +494,7 @@ def test_receivers_may_be_others(daemon, tmp_path, before, after):
     load = Load(rig.phones)
     try:
         load.all_heard(25)
-        options.write_text(f"receivers = {after}\n")
+        options.write_text(f"max-age = none\nreceivers = {after}\n")
         assert rig.upgrade() == len(rig.calls)
         load.all_heard(25)
         assert lost(rig) == 0
@@ -543,6 +543,24 @@ def test_a_sighup_whose_upgrade_fails_reads_the_configuration(tmp_path,
     rig.d.process.send_signal(signal.SIGHUP)
     rig.d.logged("upgrade-failed", "config-read")
     assert rig.process() == was
+
+
+@pytest.mark.parametrize("which", ["supervisor", "old"])
+def test_a_sighup_during_an_upgrade_is_for_the_new_process(step, daemon,
+                                                           tmp_path, which):
+    """It has read the options by then."""
+    options = tmp_path / "options"
+    options.write_text("grace = 5s\n")
+    rig = Upgraded(daemon, tmp_path, "--config", options)
+    ctl, old, new = upgrade_until(rig, step, "before", 1, READY)
+    options.write_text("grace = 7s\n")
+    os.kill(old if which == "old" else rig.d.process.pid, signal.SIGHUP)
+    for _ in range(2):  # of the loop that hears signals, too
+        rig.ask("stats")
+    step.goes_on()
+    assert ctl.wait(PATIENCE) == 0
+    rig.d.logged('option-changed name=grace from="5s" to="7s"')
+    assert rig.process() == new
 
 
 def test_dialogs_of_a_telephone_system_move_too(daemon, tmp_path):
