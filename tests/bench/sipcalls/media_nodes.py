@@ -69,12 +69,11 @@ class MediaNode:
     """Number 1 or 2 of a pair. It runs from .start until .stop, or until its
     machine is .gone."""
 
-    def __init__(self, folder, store, number, replicate):
+    def __init__(self, folder, store, number):
         self.machine, self.number = Machine(1 + number), number
         self.folder = folder / f"node{number}"
         self.folder.mkdir()
-        self.store, self.replicate = store, replicate
-        self.process, self.there = None, True
+        self.store, self.process, self.there = store, None, True
 
     def start(self):
         self.begin()
@@ -123,8 +122,7 @@ def children(pid):
 
 
 class CodecRunnerNode(MediaNode):
-    """Supervised; with .replicate its calls are copied, and it can take the
-    other one's."""
+    """Supervised."""
     READY = "ready "
 
     def __init__(self, *words):
@@ -132,20 +130,15 @@ class CodecRunnerNode(MediaNode):
         self.control = self.folder / "control"
         self.records = self.folder / "records"
         self.config = self.folder / "conf"
-        self.configure()
-
-    def configure(self):
         options = {
             "rtp": f"{MOVES}:40000", "rtp-ports": "30000-39999",
             "ng": f"{MOVES}:{NG}", "ng-allow": f"{NET}.0/24",
             "ng-host-offers": 1000, "control": "127.0.0.1:5555",
             "sctp": "user", "control-socket": self.control,
             "records": self.records, "workers": 2, "pin": "none",
-            "rx-cpu": "none", "no-admission": "yes"}
-        if self.replicate:
-            options |= {
-                "replicate": self.store.redis.url(f"node{self.number}"),
-                "standby-of": f"node{3 - self.number}"}
+            "rx-cpu": "none", "no-admission": "yes",
+            "replicate": self.store.redis.url(f"node{self.number}"),
+            "standby-of": f"node{3 - self.number}"}
         self.config.write_text("".join(
             f"{name} = {value}\n" for name, value in options.items()))
 
