@@ -71,9 +71,8 @@ class MediaNode:
 
     def __init__(self, folder, store, number):
         self.machine, self.number = Machine(1 + number), number
-        self.folder = folder / f"node{number}"
-        self.folder.mkdir()
-        self.store, self.process, self.there = store, None, True
+        self.folder, self.store = folder, store
+        self.process, self.there = None, True
 
     def start(self):
         self.begin()

@@ -21,16 +21,18 @@ if os.getuid():
     pytest.skip("networks of its own are root's", allow_module_level=True)
 
 
-@pytest.mark.parametrize("kind", ["amr", "relay"])
-def test_no_call_is_lost(kind):
+@pytest.mark.parametrize("kind, events", [
+    ("amr", ["upgrade", "crash", "machine", "machine"]),
+    ("relay", ["crash", "machine"])])
+def test_no_call_is_lost(kind, events):
+    """Not even if the first machine comes back, and then the other one dies."""
     done = subprocess.run(
         [sys.executable, ROOT / "tests/bench/survival", "--json", "--calls",
-         str(CALLS), "--kind", kind, "--event", "crash", "--event", "machine"],
+         str(CALLS), "--kind", kind, *(f"--event={e}" for e in events)],
         capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
-    assert [row["event"] for row in result["events"]] == [
-        "none", "crash", "machine"]
+    assert [row["event"] for row in result["events"]] == ["none", *events]
     for row in result["events"]:
         assert (row["calls_lost"], row["calls_kept"]) == (0, CALLS), row
         assert (row["others"], row["breaks"]) == (0, 0), row
