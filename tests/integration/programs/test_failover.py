@@ -436,12 +436,13 @@ def test_a_store_that_hangs_delays_nothing(store, node):
 
 
 class Between(threading.Thread):
-    """Passes on to a store what it is asked, and its answers by @answer, a
-    function of a socket and some bytes."""
+    """Passes on to a store what it is asked, by @asks, and its answers, by
+    @answer: functions of a socket and some bytes."""
 
-    def __init__(self, redis, answer):
+    def __init__(self, redis, answer=socket.socket.sendall,
+                 asks=socket.socket.sendall):
         super().__init__(daemon=True)
-        self.redis, self.answer = redis, answer
+        self.redis, self.answer, self.asks = redis, answer, asks
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.port = self.listener.getsockname()[1]
         self.start()
@@ -450,7 +451,7 @@ class Between(threading.Thread):
         while True:
             s, _ = self.listener.accept()
             to = self.redis.connect()
-            for pump in ((s, to, socket.socket.sendall), (to, s, self.answer)):
+            for pump in ((s, to, self.asks), (to, s, self.answer)):
                 threading.Thread(target=self._pump, args=pump,
                                  daemon=True).start()
 
@@ -482,6 +483,38 @@ def test_a_store_that_answers_badly_is_given_up(store, node, answer, why):
     assert why in a.replica()["why"]
     assert not a.replica()["up"]
     assert_calls_go_on(a)
+
+
+def test_what_a_dead_process_has_sent_comes_too_late(store, node):
+    """Its transaction is on its way while a new process writes."""
+    held, goes_on, refused = (threading.Event() for _ in range(3))
+
+    def asks(s, some):
+        if b"past" in some and not held.is_set():
+            held.set()
+            goes_on.wait(PATIENCE)
+        s.sendall(some)
+
+    def answer(s, some):
+        if goes_on.is_set() and b"*-1\r\n" in some:
+            refused.set()
+        s.sendall(some)
+
+    redis = store()
+    between = Between(redis, answer, asks)
+    a = node("a", f"redis://127.0.0.1:{between.port}", own_host(),
+             "--node-name", "a", "--supervise")
+    call = a.start(a={"codec": "pcmu"}, b={"codec": "pcma"})["call"]
+    assert held.wait(PATIENCE)
+    os.kill(child_of(a), signal.SIGKILL)
+    a.d.logged("calls-restored calls=1 dropped=0")
+    a.control = Control(a.path)
+    a.until(lambda s: s["calls"] == 1)
+    a.control.ask("call.stop", {"call": call})
+    a.until(lambda s: s["calls"] == 0)
+    goes_on.set()
+    assert refused.wait(PATIENCE)
+    assert redis.calls("a") == []
 
 
 def test_a_store_by_tls_shows_who_it_is(store, node, tmp_path):
