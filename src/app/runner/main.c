@@ -489,13 +489,16 @@ static void on_upgraded(void *arg, int err, const struct cr_err *why,
 static int start_upgrade(struct daemon *d, const char *program,
 			 struct cr_err *e)
 {
-	const struct upgrade_config cfg = { .base = d->base,
-					    .manager = &d->manager.notify,
-					    .node = service_node(d->service),
-					    .refuse = refuse_upgrade,
-					    .moves = finish_requests,
-					    .done = on_upgraded,
-					    .arg = d };
+	const struct upgrade_config cfg = {
+		.base = d->base,
+		.manager = &d->manager.notify,
+		.node = service_node(d->service),
+		.scheduler = options_now(d)->service.node.scheduler,
+		.refuse = refuse_upgrade,
+		.moves = finish_requests,
+		.done = on_upgraded,
+		.arg = d
+	};
 
 	if (d->upgrade)
 		return cr_fail(e, -EBUSY, "an upgrade is under way");
@@ -840,7 +843,8 @@ static unsigned connections_most(const struct runner_options *o)
 static void take_over_calls(struct daemon *d, int err, struct cr_err *e)
 {
 	if (!err)
-		err = upgrade_arrive(d->hand_over, d->service, e);
+		err = upgrade_arrive(d->hand_over, d->service,
+				     d->opt.service.node.scheduler, e);
 	if (!err && d->ng)
 		err = ng_restore_dialogs(d->ng, true, e);
 	if (!err)

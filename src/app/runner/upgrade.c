@@ -48,7 +48,7 @@
 enum {
 	BATCH = 8,	   /* units that are paused at a time */
 	NODE_MOVE_FDS = 4, /* of a slot: RTP and RTCP of two ends */
-	TEXT = 512
+	TEXT = 1024
 };
 
 struct upgrade {
@@ -358,11 +358,25 @@ static int send_costs(const struct upgrade *u, struct cr_err *e)
 	return err ? cr_fail(e, err, "the hand-over: %s", strerror(-err)) : 0;
 }
 
+static int send_scheduler(const struct upgrade *u, struct cr_err *e)
+{
+	char text[TEXT], is[NODE_SPEC_MAX];
+	int err;
+
+	node_scheduler(u->cfg.node, is, sizeof(is));
+	(void)snprintf(text, sizeof(text), "scheduler %s\n%s", u->cfg.scheduler,
+		       is);
+	err = send_words(u->fd, text, NULL, 0);
+	return err ? cr_fail(e, err, "the hand-over: %s", strerror(-err)) : 0;
+}
+
 static int move_all(struct upgrade *u, struct cr_err *e)
 {
 	struct node *n = u->cfg.node;
-	int err = move_kind(u, NODE_UNIT_ENDPOINT, e);
+	int err = send_scheduler(u, e);
 
+	if (!err)
+		err = move_kind(u, NODE_UNIT_ENDPOINT, e);
 	if (!err)
 		err = move_kind(u, NODE_UNIT_CALL, e);
 	if (!err)
@@ -615,8 +629,29 @@ static int take_slot(struct service *sv, const char *text, const int *rights,
 	return restore_slot(sv, m.slot, e);
 }
 
+/* @text: "scheduler CONFIGURED\nCHOSEN", of the old process. @mine: as the
+ * options say now. */
+static void take_scheduler(struct node *n, char *text, const char *mine)
+{
+	const char *theirs = text + strlen("scheduler ");
+	char *chosen = strchr(text, '\n'), is[NODE_SPEC_MAX];
+	struct cr_err e = { "" };
+
+	if (!chosen)
+		return;
+	*chosen++ = '\0';
+	node_scheduler(n, is, sizeof(is));
+	if (strcmp(theirs, mine) || !strcmp(chosen, is))
+		return;
+	if (node_scheduler_set(n, chosen, &e))
+		log_event(LOG_WARN, "scheduler-not-kept",
+			  LOG_WORD("scheduler", chosen),
+			  LOG_STR("why", e.text));
+}
+
 /* Until the old process has said "end". */
-static int take_slots(int fd, struct service *sv, struct cr_err *e)
+static int take_slots(int fd, struct service *sv, const char *scheduler,
+		      struct cr_err *e)
 {
 	char text[TEXT];
 	int rights[NODE_MOVE_FDS], rc;
@@ -629,6 +664,10 @@ static int take_slots(int fd, struct service *sv, struct cr_err *e)
 		if (!rc && !strncmp(text, "cost ", 5)) {
 			/* one that it cannot use is measured */
 			(void)node_move_take_cost(service_node(sv), text);
+			continue;
+		}
+		if (!rc && !strncmp(text, "scheduler ", 10)) {
+			take_scheduler(service_node(sv), text, scheduler);
 			continue;
 		}
 		if (!rc && sscanf(text, "ahead %u", &slot) == 1) {
@@ -648,14 +687,15 @@ static int take_slots(int fd, struct service *sv, struct cr_err *e)
 	return cr_fail(e, rc, "the old process has ended");
 }
 
-int upgrade_arrive(int fd, struct service *sv, struct cr_err *e)
+int upgrade_arrive(int fd, struct service *sv, const char *scheduler,
+		   struct cr_err *e)
 {
 	int err;
 
 	read_slots(sv);
 	err = send_words(fd, "ready", NULL, 0);
 	if (!err)
-		err = take_slots(fd, sv, e);
+		err = take_slots(fd, sv, scheduler, e);
 	forget_slots(sv);
 	if (!err)
 		err = node_arrived(service_node(sv), e);

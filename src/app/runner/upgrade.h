@@ -8,7 +8,9 @@
  *    | FDSTORE=1 hand-over, UPGRADE=PROGRAM |                              |
  *    |------------------------------------->|--- all that is held -------->|
  *    |<------------------------ ready, or failed WHY ----------------------|
- *    | (stops control, and the ports of some calls)                        |
+ *    | (stops control)                                                     |
+ *    |---- scheduler CONFIGURED, CHOSEN ---------------------------------->|
+ *    | (stops the ports of some calls)                                     |
  *    |---- slot K, with its sockets -------------------------------------->|
  *    |<------------------------ moved, or failed WHY ----------------------|
  *    |---- ahead K (each call at the shared port) ------------------------>|
@@ -51,6 +53,9 @@ struct upgrade_config {
 	struct event_base *base;
 	struct notify *manager;
 	struct node *node;
+	/** As the options say. A new process whose options say the same takes
+	 * the one that the node has, which a client may have chosen. */
+	const char *scheduler;
 	/** 0; or -errno with @e: it cannot be now. NULL is not allowed. */
 	int (*refuse)(void *arg, struct cr_err *e);
 	/** Calls are about to move: nothing is accepted any more. */
@@ -76,10 +81,12 @@ bool upgrade_program_replaced(const struct upgrade_program *p);
 int upgrade_start(struct upgrade **out, const struct upgrade_config *cfg,
 		  const char *program, struct cr_err *e);
 
-/** The new process, which is complete but for calls, takes them by @fd. 0, and
+/** The new process, which is complete but for calls, takes them by @fd.
+ * @scheduler: as its options say. 0, and
  * upgrade_arrived() follows; or -errno with @e: it should end, without touching
  * what it shares. */
-int upgrade_arrive(int fd, struct service *sv, struct cr_err *e);
+int upgrade_arrive(int fd, struct service *sv, const char *scheduler,
+		   struct cr_err *e);
 /** It is complete: wait until the old one has said that this one is the daemon,
  * or has died. -errno with @e, as that. The caller closes @fd. */
 int upgrade_arrived(int fd, struct cr_err *e);

@@ -446,6 +446,19 @@ def test_the_scheduler_is_switched_meanwhile(rig):
     assert lost(rig) == 0
 
 
+def test_the_scheduler_of_a_client_stays(daemon, tmp_path):
+    options = tmp_path / "options"
+    options.write_text("scheduler = fifo\n")
+    rig = Upgraded(daemon, tmp_path, "--config", options)
+    rig.ask("scheduler.set", scheduler="rr,quantum=3ms")
+    for _ in range(2):
+        rig.upgrade()
+        assert rig.ask("stats")["scheduler"] == "rr,quantum=3ms"
+    options.write_text("scheduler = edf\n")
+    rig.upgrade()
+    assert rig.ask("stats")["scheduler"].startswith("edf")
+
+
 def test_an_upgrade_under_overload_counts_each_frame_once(daemon, tmp_path):
     """The one worker has half as much again to do as it can."""
     rig = Upgraded(daemon, tmp_path, "--ring", "4", "--no-admission")
