@@ -134,6 +134,23 @@ def test_sessions_and_opened_endpoints_move_too(rig):
     rig.stop_calls()
 
 
+def test_what_codecs_cost_is_not_measured_again(rig):
+    def measured():
+        """How much dearer one codec is; what sending takes is in both."""
+        for codec in "gsm", "pcma":
+            call = rig.ask("call.start", port="own", **{
+                "in": {"codec": "pcmu"},
+                "out": {"codec": codec, "address": "127.0.0.1:9"}})
+            rig.ask("call.stop", call=call["call"])
+        us = {c["transcoding"]: c["measured_us"] for c in
+              rig.ask("stats")["capacity"]["costs"]}
+        return us["pcmu>gsm@20ms"] - us["pcmu>pcma@20ms"]
+
+    before = measured()
+    assert rig.upgrade() == 0
+    assert measured() == pytest.approx(before, abs=2e-3)
+
+
 @pytest.mark.parametrize("side", ["encoder", "decoder"])
 @pytest.mark.parametrize("codec", ["amr", "opus"])
 def test_a_codec_begins_anew_and_nothing_else_is_heard(daemon, tmp_path, codec,
