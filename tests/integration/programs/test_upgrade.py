@@ -321,9 +321,10 @@ def upgrade_until(rig, step, *where):
 
 # Of a hand-over, which message of which kind. Calls are moved by eight.
 ASKED, READY, FIRST, TAKEN = "*UPGRADE=/*", "ready", "slot *", "moved"
+AHEAD, ON = "ahead *", "on *"  # at the shared port
 END, ALIVE, DONE, SERVES = "end", "alive", "UPGRADED=1", "READY=1"
 STEPS = [(1, ASKED), (1, READY), (1, FIRST), (1, TAKEN), (12, FIRST),
-         (18, TAKEN), (1, END), (1, ALIVE), (1, DONE), (1, SERVES)]
+         (18, TAKEN), (1, AHEAD), (1, ON), (1, END), (1, ALIVE), (1, DONE), (1, SERVES)]
 FIRST_AT = STEPS.index((1, FIRST))
 
 
