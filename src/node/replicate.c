@@ -289,7 +289,9 @@ static int read_mark(struct replicate *r, struct cr_err *e)
 	if (!err && mark->type == REDIS_REPLY_STRING) {
 		state_memory_taken(r->cfg.state);
 		(void)state_memory_new_run(r->cfg.state);
-		log_event(LOG_ERROR, "replica-taken", LOG_STR("by", mark->str),
+		/* who has no calls loses none: the other one has begun */
+		log_event(r->books->calls ? LOG_ERROR : LOG_INFO,
+			  "replica-taken", LOG_STR("by", mark->str),
 			  LOG_INT("calls", r->books->calls),
 			  LOG_STR("why", "that node has taken the calls that "
 					 "this one has: nothing more is "

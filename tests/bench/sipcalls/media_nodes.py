@@ -134,8 +134,9 @@ class CodecRunnerNode(MediaNode):
             "ng": f"{MOVES}:{NG}", "ng-allow": f"{NET}.0/24",
             "ng-host-offers": 1000, "control": "127.0.0.1:5555",
             "sctp": "user", "control-socket": self.control,
-            "records": self.records, "workers": 2, "pin": "none",
-            "rx-cpu": "none", "no-admission": "yes",
+            "records": self.records, "drain-timeout": "0s",
+            "workers": 2, "pin": "none", "rx-cpu": "none",
+            "no-admission": "yes",
             "replicate": self.store.redis.url(f"node{self.number}"),
             "standby-of": f"node{3 - self.number}"}
         self.config.write_text("".join(
