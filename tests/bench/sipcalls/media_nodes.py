@@ -90,7 +90,8 @@ class MediaNode:
         return (self.folder / "log").read_text(errors="replace")
 
     def logged(self, text):
-        until(lambda: text in self.log() or self.process.poll() is not None, f"{text!r} in {self.log()}")
+        until(lambda: text in self.log() or self.process.poll() is not None,
+              f"{text!r} in the log")
         if self.process.poll() is not None:
             fail(f"node {self.number} has ended: {self.log()}")
 
