@@ -27,7 +27,7 @@
 /* No answer is longer: HMGET of some texts; HKEYS. */
 #define ANSWER_MAX (4u << 20)
 enum { ELEMENTS_MAX = 1 << 16 };
-/* So late it sees that it is to stop. */
+/* Interval at which it checks *stop, ms. */
 enum { POLL_MS = 20 };
 /* What is sent or received at a time: a record of TLS. */
 enum { PIECE = 16384 };
@@ -237,7 +237,7 @@ static int connect_store_at(struct replica_store *s, const struct addrinfo *ai,
 }
 
 /* Connect to the first address of @at that takes it, within @limit from when
- * they are known: *@end. */
+ * they are known: *@end. Each has its share of what is left of that. */
 static int connect_host(struct replica_store *s, const struct replica_url *at,
 			cr_ns limit, cr_ns *end, struct cr_err *e)
 {
@@ -245,7 +245,7 @@ static int connect_host(struct replica_store *s, const struct replica_url *at,
 					.ai_socktype = SOCK_STREAM };
 	struct addrinfo *list = NULL;
 	char port[16];
-	int err;
+	int err, left = 0;
 
 	(void)snprintf(port, sizeof(port), "%u", at->port);
 	err = getaddrinfo(at->host, port, &hints, &list);
@@ -253,11 +253,15 @@ static int connect_host(struct replica_store *s, const struct replica_url *at,
 		return cr_fail(e, -EHOSTUNREACH, "%s", gai_strerror(err));
 	*end = clock_now() + limit;
 	err = -EHOSTUNREACH;
+	for (const struct addrinfo *ai = list; ai; ai = ai->ai_next)
+		left++;
 	for (const struct addrinfo *ai = list; ai && err && err != -EINTR;
 	     ai = ai->ai_next) {
+		const cr_ns now = clock_now();
+
 		if (s->fd >= 0)
 			(void)close(s->fd);
-		err = connect_store_at(s, ai, *end, e);
+		err = connect_store_at(s, ai, now + (*end - now) / left--, e);
 	}
 	freeaddrinfo(list);
 	return err;
@@ -312,9 +316,9 @@ static int log_in(struct replica_store *s, const struct replica_url *at,
 	int err = 0;
 
 	if (*at->user)
-		replica_say(s, "AUTH", at->user, at->password);
+		replica_queue(s, "AUTH", at->user, at->password);
 	else if (*at->password)
-		replica_say(s, "AUTH", at->password);
+		replica_queue(s, "AUTH", at->password);
 	if (*at->password)
 		err = replica_store_reply(s, REDIS_REPLY_STATUS, end, NULL, e);
 	/* one that does not know AUTH repeats what it was told */
@@ -323,7 +327,7 @@ static int log_in(struct replica_store *s, const struct replica_url *at,
 	if (err)
 		return err;
 	(void)snprintf(db, sizeof(db), "%u", at->db);
-	replica_say(s, "SELECT", db);
+	replica_queue(s, "SELECT", db);
 	return replica_store_reply(s, REDIS_REPLY_STATUS, end, NULL, e);
 }
 
@@ -423,7 +427,7 @@ void replica_command_drop(struct replica_command *c)
 	*c = (struct replica_command){ 0 };
 }
 
-void replica_store_send(struct replica_store *s, struct replica_command *c)
+void replica_store_queue(struct replica_store *s, struct replica_command *c)
 {
 	char *text = NULL;
 	long long n = -1;
@@ -435,13 +439,13 @@ void replica_store_send(struct replica_store *s, struct replica_command *c)
 	replica_command_drop(c);
 }
 
-void replica_store_say(struct replica_store *s, const char *const *word)
+void replica_queue_words(struct replica_store *s, const char *const *word)
 {
 	struct replica_command c = { 0 };
 
 	while (*word)
 		replica_word(&c, *word++);
-	replica_store_send(s, &c);
+	replica_store_queue(s, &c);
 }
 
 /* What came of a call of OpenSSL: as transfer(). */

@@ -58,14 +58,15 @@ struct replica_command {
 
 /** Add a word, which is borrowed. */
 void replica_word(struct replica_command *c, const char *word);
-/** Send @c, and empty it. For want of memory, all answers fail from now on. */
-void replica_store_send(struct replica_store *s, struct replica_command *c);
-/** Empty it, unsent. */
+/** Queue @c, and empty it. After an allocation failure every later reply
+ * fails. */
+void replica_store_queue(struct replica_store *s, struct replica_command *c);
+/** Empty it, not queued. */
 void replica_command_drop(struct replica_command *c);
-/** Send a list of words. */
-#define replica_say(s, ...)                                                    \
-	replica_store_say((s), (const char *const[]){ __VA_ARGS__, NULL })
-void replica_store_say(struct replica_store *s, const char *const *word);
+/** Queue a command of these words. */
+#define replica_queue(s, ...)                                                  \
+	replica_queue_words((s), (const char *const[]){ __VA_ARGS__, NULL })
+void replica_queue_words(struct replica_store *s, const char *const *word);
 
 /** The answer to the first command that has none yet, which is of @type
  * (REDIS_REPLY_...), or nothing (NIL): into *@out, to be freed by

@@ -35,8 +35,10 @@
 #define STORE_LIMIT CR_SEC
 #define RETRY_MIN (100 * CR_MS)
 #define RETRY_MAX (5 * CR_SEC)
-/* The end waits so long for the last round, and a pause until what was begun is
- * given up. */
+/* Another node has found the store again, too, this long after ours has. */
+#define ALL_BACK (RETRY_MAX + 2 * CR_SEC)
+/* Longest wait of replicate_close() for the last round; of replicate_pause()
+ * for a round in progress. */
 #define END_LIMIT (500 * CR_MS)
 #define PAUSE_LIMIT (100 * CR_MS)
 
@@ -56,7 +58,7 @@ struct replicate {
 	/* the thread's */
 	char run[RUN_TEXT];
 	struct replica_store *store; /* NULL: not connected */
-	cr_ns answer_by;	     /* it is given up then */
+	cr_ns connected, answer_by;  /* since when; it is given up then */
 	struct replica_books *books;
 	cr_ns shift; /* from this node's time to the store's */
 	cr_ns beat_at, retry;
@@ -198,6 +200,7 @@ static int want_reply(struct replicate *r, int type, redisReply **out,
 /* TIME: what its clock has more than ours. */
 static int read_clock(struct replicate *r, struct cr_err *e)
 {
+	long long seconds = INT64_MAX;
 	redisReply *t;
 	int err = want_reply(r, REDIS_REPLY_ARRAY, &t, e);
 
@@ -206,7 +209,9 @@ static int read_clock(struct replicate *r, struct cr_err *e)
 	if (t->type == REDIS_REPLY_ARRAY && t->elements == 2 &&
 	    t->element[0]->str && t->element[1]->str &&
 	    t->element[0]->len <= 10 && t->element[1]->len <= 6)
-		r->shift = strtoll(t->element[0]->str, NULL, 10) * CR_SEC +
+		seconds = strtoll(t->element[0]->str, NULL, 10);
+	if (seconds < INT64_MAX / CR_SEC)
+		r->shift = seconds * CR_SEC +
 			   strtoll(t->element[1]->str, NULL, 10) * CR_US -
 			   clock_now();
 	else
@@ -249,12 +254,13 @@ static int connect_store(struct replicate *r, struct cr_err *e)
 	err = replica_store_open(&r->store, &r->url, STORE_LIMIT, &r->stop, e);
 	if (err)
 		return err;
-	r->answer_by = clock_now() + STORE_LIMIT;
-	replica_say(r->store, "TIME");
-	replica_say(r->store, "SET", key_of(run, r->url.name, NULL, "run"),
-		    r->run, "EX", KEPT);
-	replica_say(r->store, "HKEYS",
-		    key_of(calls, r->url.name, r->run, "calls"));
+	r->connected = clock_now();
+	r->answer_by = r->connected + STORE_LIMIT;
+	replica_queue(r->store, "TIME");
+	replica_queue(r->store, "SET", key_of(run, r->url.name, NULL, "run"),
+		      r->run, "EX", KEPT);
+	replica_queue(r->store, "HKEYS",
+		      key_of(calls, r->url.name, r->run, "calls"));
 	err = read_clock(r, e);
 	if (!err)
 		err = want_reply(r, REDIS_REPLY_STATUS, NULL, e);
@@ -302,7 +308,8 @@ static int read_mark(struct replicate *r, struct cr_err *e)
 	return err;
 }
 
-/* EXISTS alive, of the other node. */
+/* EXISTS alive, of the other node. After an outage of the store it may be
+ * missing for a while. */
 static int read_other(struct replicate *r, struct cr_err *e)
 {
 	redisReply *alive;
@@ -310,11 +317,14 @@ static int read_other(struct replicate *r, struct cr_err *e)
 
 	if (err)
 		return err;
-	if (!alive->integer && !r->stats.silent)
-		log_event(LOG_WARN, "node-silent", LOG_STR("node", r->other));
-	else if (alive->integer && r->stats.silent)
+	if (alive->integer && r->stats.silent) {
 		log_event(LOG_INFO, "node-alive", LOG_STR("node", r->other));
-	r->stats.silent = !alive->integer;
+		r->stats.silent = false;
+	} else if (!alive->integer && !r->stats.silent &&
+		   clock_now() - r->connected > ALL_BACK) {
+		log_event(LOG_WARN, "node-silent", LOG_STR("node", r->other));
+		r->stats.silent = true;
+	}
 	freeReplyObject(alive);
 	return 0;
 }
@@ -328,14 +338,14 @@ static int begin_round(struct replicate *r, struct cr_err *e)
 
 	r->answer_by = clock_now() + STORE_LIMIT;
 	(void)key_of(mark, r->url.name, r->run, "taken-by");
-	replica_say(r->store, "WATCH", key_of(run, r->url.name, NULL, "run"),
-		    mark);
-	replica_say(r->store, "TIME");
+	replica_queue(r->store, "WATCH", key_of(run, r->url.name, NULL, "run"),
+		      mark);
+	replica_queue(r->store, "TIME");
 	if (*r->other)
-		replica_say(r->store, "EXISTS",
-			    key_of(other, r->other, NULL, "alive"));
-	replica_say(r->store, "GET", run);
-	replica_say(r->store, "GET", mark);
+		replica_queue(r->store, "EXISTS",
+			      key_of(other, r->other, NULL, "alive"));
+	replica_queue(r->store, "GET", run);
+	replica_queue(r->store, "GET", mark);
 	err = want_reply(r, REDIS_REPLY_STATUS, NULL, e);
 	if (!err)
 		err = read_clock(r, e);
@@ -348,8 +358,8 @@ static int begin_round(struct replicate *r, struct cr_err *e)
 
 /* Queue what a batch changes in @hash: "calls" or "records". Returns the
  * number of commands. */
-static int say_changes(struct replicate *r, const struct replica_batch *b,
-		       const char *hash)
+static int queue_changes(struct replicate *r, const struct replica_batch *b,
+			 const char *hash)
 {
 	struct replica_command c[2] = { { 0 } }; /* HSET, HDEL */
 	const bool calls = !strcmp(hash, "calls");
@@ -373,8 +383,9 @@ static int say_changes(struct replicate *r, const struct replica_batch *b,
 		}
 	}
 	for (unsigned gone = 0; gone < 2; gone++)
-		if (c[gone].n > 2) {
-			replica_store_send(r->store, &c[gone]);
+		/* also one that had no memory, which fails */
+		if (c[gone].n > 2 || c[gone].n > c[gone].room) {
+			replica_store_queue(r->store, &c[gone]);
 			n++;
 		} else {
 			replica_command_drop(&c[gone]);
@@ -384,28 +395,29 @@ static int say_changes(struct replicate *r, const struct replica_batch *b,
 
 /* Queue all commands of a batch; @forget: the calls of that run are deleted.
  * Returns the number of commands. */
-static int say_batch(struct replicate *r, const struct replica_batch *b,
-		     const struct replica *forget)
+static int queue_batch(struct replicate *r, const struct replica_batch *b,
+		       const struct replica *forget)
 {
 	struct replica_store *s = r->store;
 	const char *node = r->url.name;
 	char calls[KEY_TEXT], records[KEY_TEXT], run[KEY_TEXT], alive[KEY_TEXT];
 	int n = 5;
 
-	replica_say(s, "EXISTS", key_of(calls, node, r->run, "calls"));
-	n += say_changes(r, b, "calls");
-	n += say_changes(r, b, "records");
-	replica_say(s, "EXPIRE", calls, KEPT);
-	replica_say(s, "EXPIRE", key_of(records, node, r->run, "records"),
-		    KEPT);
-	replica_say(s, "SET", key_of(run, node, NULL, "run"), r->run, "EX",
-		    KEPT);
-	replica_say(s, "SET", key_of(alive, node, NULL, "alive"), r->run, "PX",
-		    ALIVE);
+	replica_queue(s, "EXISTS", key_of(calls, node, r->run, "calls"));
+	n += queue_changes(r, b, "calls");
+	n += queue_changes(r, b, "records");
+	replica_queue(s, "EXPIRE", calls, KEPT);
+	replica_queue(s, "EXPIRE", key_of(records, node, r->run, "records"),
+		      KEPT);
+	replica_queue(s, "SET", key_of(run, node, NULL, "run"), r->run, "EX",
+		      KEPT);
+	replica_queue(s, "SET", key_of(alive, node, NULL, "alive"), r->run,
+		      "PX", ALIVE);
 	if (!forget)
 		return n;
-	replica_say(s, "DEL", key_of(calls, forget->node, forget->run, "calls"),
-		    key_of(records, forget->node, forget->run, "records"));
+	replica_queue(s, "DEL",
+		      key_of(calls, forget->node, forget->run, "calls"),
+		      key_of(records, forget->node, forget->run, "records"));
 	return n + 1;
 }
 
@@ -439,9 +451,9 @@ static int write_batch(struct replicate *r, const struct replica_batch *b,
 
 	if (err)
 		return err;
-	replica_say(r->store, "MULTI");
-	n = say_batch(r, b, forget);
-	replica_say(r->store, "EXEC");
+	replica_queue(r->store, "MULTI");
+	n = queue_batch(r, b, forget);
+	replica_queue(r->store, "EXEC");
 	for (int i = 0; i < n + 1 && !err; i++) /* MULTI's, and QUEUED */
 		err = want_reply(r, REDIS_REPLY_STATUS, NULL, e);
 	return err ? err : read_done(r, n, e);
@@ -567,7 +579,7 @@ static void ask_some(struct replicate *r, const struct replica *p,
 	replica_word(&c, key_of(key, p->node, p->run, hash));
 	for (size_t i = 0; i < n; i++)
 		replica_word(&c, keys[i]->str ? keys[i]->str : "");
-	replica_store_send(r->store, &c);
+	replica_store_queue(r->store, &c);
 }
 
 static int read_some(struct replicate *r, struct replica *p,
@@ -602,8 +614,9 @@ static int mark_taken(struct replicate *r, struct replica *p, struct cr_err *e)
 	redisReply *is = NULL, *lives = NULL, *by = NULL;
 	int err;
 
-	replica_say(r->store, "GET", key_of(run, p->node, NULL, "run"));
-	replica_say(r->store, "EXISTS", key_of(alive, p->node, NULL, "alive"));
+	replica_queue(r->store, "GET", key_of(run, p->node, NULL, "run"));
+	replica_queue(r->store, "EXISTS",
+		      key_of(alive, p->node, NULL, "alive"));
 	err = want_reply(r, REDIS_REPLY_STRING, &is, e);
 	if (!err)
 		err = want_reply(r, REDIS_REPLY_INTEGER, &lives, e);
@@ -614,9 +627,9 @@ static int mark_taken(struct replicate *r, struct replica *p, struct cr_err *e)
 		p->alive = lives->integer != 0;
 		(void)snprintf(p->run, sizeof(p->run), "%.19s", is->str);
 		(void)key_of(mark, p->node, p->run, "taken-by");
-		replica_say(r->store, "SET", mark, r->url.name, "EX",
-			    TAKEN_LIMIT, "NX");
-		replica_say(r->store, "GET", mark);
+		replica_queue(r->store, "SET", mark, r->url.name, "EX",
+			      TAKEN_LIMIT, "NX");
+		replica_queue(r->store, "GET", mark);
 		err = want_reply(r, REDIS_REPLY_STATUS, NULL, e);
 	}
 	if (!err)
@@ -644,7 +657,7 @@ static int take_replica(struct replicate *r, struct replica *p,
 	err = mark_taken(r, p, e);
 	if (err)
 		return err;
-	replica_say(r->store, "HKEYS", key_of(key, p->node, p->run, "calls"));
+	replica_queue(r->store, "HKEYS", key_of(key, p->node, p->run, "calls"));
 	err = want_reply(r, REDIS_REPLY_ARRAY, &keys, e);
 	if (!err && keys->elements > STATE_SLOTS)
 		err = cr_fail(e, -EPROTO, "the store has too many calls");
@@ -749,6 +762,7 @@ static void on_answer(evutil_socket_t fd, short what, void *arg)
 	const struct replica_asker asker = r->asker;
 	struct replica *got;
 	struct cr_err why;
+	unsigned dropped = 0;
 
 	(void)fd, (void)what;
 	(void)pthread_mutex_lock(&r->lock);
@@ -758,7 +772,11 @@ static void on_answer(evutil_socket_t fd, short what, void *arg)
 	(void)pthread_mutex_unlock(&r->lock);
 	r->asker = (struct replica_asker){ 0 };
 	if (asker.done)
-		asker.done(asker.arg, got, &why);
+		dropped = asker.done(asker.arg, got, &why);
+	if (dropped) {
+		free_replica(got);
+		return;
+	}
 	if (!got)
 		return;
 	/* what was taken before has been deleted by the round before it */

@@ -16,7 +16,7 @@
  *                                   the first one that asked: nothing more is
  *                                   written of them; for a week
  *
- * All expire, an hour after the node was last heard, but for taken-by.
+ * The others expire an hour after the node was last heard.
  *
  * What is written together is written if neither taken-by nor run has been
  * touched (WATCH, MULTI, EXEC): who has marked a run as taken reads the last of
@@ -136,18 +136,18 @@ struct replica {
 	struct replica_call *call;
 };
 
-/** Who wants them: @got, until it returns; or NULL and @why. From the event
- * loop. */
+/** Takes them: @got, until it returns; or NULL and @why. Returns how many calls
+ * of @got were not taken. From the event loop. */
 struct replica_asker {
-	void (*done)(void *arg, const struct replica *got,
-		     const struct cr_err *why);
+	unsigned (*done)(void *arg, const struct replica *got,
+			 const struct cr_err *why);
 	void *arg;
 };
 
 /** Mark the calls of @node (NULL: of replicate_config.other) as taken, unless
- * another node has, and read them; when @asker has returned, delete them. 0;
- * -EINVAL: it is another node; -EBUSY: somebody has asked already; with @e.
- * Control thread. */
+ * another node has, and read them; when @asker has taken all, delete them: what
+ * it has not may be taken by a repeat, until it expires. 0; -EINVAL: it is
+ * another node; -EBUSY: somebody has asked already; with @e. Control thread. */
 int replicate_take(struct replicate *r, const char *node,
 		   const struct replica_asker *asker, struct cr_err *e);
 

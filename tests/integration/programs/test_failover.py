@@ -268,6 +268,23 @@ def test_a_store_that_was_away_has_all_calls_again(store, node):
     assert a.d.logged("replica-up").count("replica-down") <= 2
 
 
+def test_a_node_that_finds_the_store_later_is_not_silent(store, node):
+    redis, host = store(), own_host()
+    a = node("a", redis.url("a"), host)
+    b = node("b", redis.url("b"), host, "--standby-of", "a")
+    for n in a, b:
+        n.until(lambda s: s["up"])
+    a.d.process.send_signal(signal.SIGSTOP)
+    redis.stop()
+    b.until(lambda s: not s["up"])
+    redis.start()
+    b.until(lambda s: s["up"])
+    assert not b.replica()["silent"]
+    assert "node-silent" not in b.d.logged("replica-down")
+    a.d.process.send_signal(signal.SIGCONT)
+    a.until(lambda s: s["up"])
+
+
 def test_two_nodes_of_one_name_say_so(store, node):
     redis = store()
     two = [node(name, redis.url("one"), own_host()) for name in "ab"]
@@ -354,11 +371,12 @@ class Mad(threading.Thread):
     (b"+OK\r\n:7\r\n", False, "nonsense"),
     (b"*2\r\n$1\r\n1\r\n$1\r\n2\r\n" * 3, False, "nonsense"),
     (b"+OK\r\n*2\r\n$1\r\n1\r\n$1\r\n2\r\n*1\r\n$3\r\n99999\r\n", False, ""),
+    (b"+OK\r\n*2\r\n$10\r\n9999999999\r\n$1\r\n2\r\n", False, "no clock"),
     (b"+OK\r\n" + b"$100000000\r\n" + bytes(1 << 20), False, ""),
     (b"+OK\r\n*2147483647\r\n", False, "memory"),
     (b"-LOADING the dataset\r\n", False, "the store says: LOADING"),
 ], ids=["silent", "closes", "http", "number", "no-keys", "slot-beyond",
-        "endless", "huge", "loading"])
+        "year-2286", "endless", "huge", "loading"])
 def test_a_mad_or_slow_store_delays_nothing(node, answer, closes, why):
     mad = Mad(answer, closes)
     a = node("a", f"redis://127.0.0.1:{mad.port}", own_host())
@@ -626,14 +644,36 @@ def test_takeovers_one_after_the_other_leave_nothing(store, node):
     redis, host = store(), own_host()
     b = node("b", redis.url("b"), host, "--standby-of", "a",
              "--replicate-interval", "1s")
-    text = foreign_text(redis, b, 5)
+    phone = b.one(1000)
+    b.until(lambda s: s["calls"] == 1)
+    text, = redis.calls("b")
+    b.control.ask("call.stop", {"call": phone.call})
     for run in "0123", "4567":
+        until_free([phone])
         left_by(redis, "a", run, text)
-        b.control.ask("takeover", {})
+        assert b.control.ask("takeover", {})["result"]["calls"] == 1
+        b.control.ask("call.stop", {"call": phone.call})
     end = time.monotonic() + PATIENCE
     while left := redis.ask("KEYS", "codec-runner:a:*:calls"):
         assert time.monotonic() < end, left
         time.sleep(0.02)
+
+
+def test_a_call_whose_port_was_in_use_is_taken_by_a_repeat(store, node):
+    redis, host = store(), own_host()
+    a = node("a", redis.url("a"), host)
+    b = node("b", redis.url("b"), host, "--standby-of", "a")
+    phone = a.one(1000)
+    a.until(lambda s: s["calls"] == 1)
+    a.die()
+    until_free([phone])
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+        s.bind(phone.to)
+        assert b.control.ask("takeover", {})["result"]["dropped"] == 1
+    taken = b.control.ask("takeover", {})["result"]
+    assert (taken["calls"], taken["dropped"]) == (1, 0)
+    assert b.listed() == [phone.call]
+    b.until(lambda s: not redis.calls("a"))
 
 
 def test_only_one_node_takes_calls(store, node):
