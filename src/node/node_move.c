@@ -160,11 +160,11 @@ bool node_unit_rests(const struct node_unit *u)
 	return true;
 }
 
-int node_unit_back(const struct node_unit *u, struct cr_err *e)
+int node_unit_back(const struct node_unit *u, bool given, struct cr_err *e)
 {
 	int err = 0;
 
-	for (unsigned i = 0; u->call && i < u->call->nstreams; i++) {
+	for (unsigned i = 0; given && u->call && i < u->call->nstreams; i++) {
 		struct stream *s = u->call->stream[i]->stream;
 		struct state_stream *kept = &u->call->slot->stream[i];
 		struct state_sent was;
@@ -177,7 +177,7 @@ int node_unit_back(const struct node_unit *u, struct cr_err *e)
 	for (unsigned i = 0; i < 2; i++) {
 		const struct node_endpoint *ep = end_of(u, i);
 
-		if (ep)
+		if (ep && given)
 			endpoint_rtcp_reclaim(ep->endpoint);
 		if (ep && !err)
 			err = receivers_go_on_endpoint(ep->node->receivers,

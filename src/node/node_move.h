@@ -79,9 +79,9 @@ bool node_move_unread(const struct node *n);
 bool node_move_taken(const struct node *n);
 /** Has all that was read of it been sent? */
 bool node_unit_rests(const struct node_unit *u);
-/** Go on with it, behind what the other process has sent. 0, or -errno with @e:
- * it hears nothing more. */
-int node_unit_back(const struct node_unit *u, struct cr_err *e);
+/** Go on with it: if it was at rest and @given, behind what the other process
+ * has sent. 0, or -errno with @e: it hears nothing more. */
+int node_unit_back(const struct node_unit *u, bool given, struct cr_err *e);
 int node_move_back_shared(struct node *n, struct cr_err *e);
 
 /** As costs_read_part(). */

@@ -55,7 +55,8 @@ struct upgrade {
 	struct upgrade_config cfg;
 	int fd;
 	struct event *said, *late;
-	uint32_t paused[NODE_UNIT_KINDS]; /* up to these ids */
+	/* up to these ids: not read any more; at rest, and the new one's */
+	uint32_t paused[NODE_UNIT_KINDS], given[NODE_UNIT_KINDS];
 	bool shared_paused;
 	unsigned moved; /* calls */
 	cr_ns longest;	/* pause of a batch */
@@ -291,8 +292,8 @@ static bool pause_batch(struct upgrade *u, enum node_unit_kind kind,
 	return more;
 }
 
-static int give_batch(const struct upgrade *u, const struct batch *b,
-		      struct cr_err *e)
+static int give_batch(struct upgrade *u, enum node_unit_kind kind,
+		      const struct batch *b, struct cr_err *e)
 {
 	int err = b->units
 			  ? wait_for_receivers(u->cfg.node, node_move_unread, e)
@@ -300,6 +301,8 @@ static int give_batch(const struct upgrade *u, const struct batch *b,
 
 	for (unsigned i = 0; i < b->units && !err; i++)
 		err = wait_for_workers(&b->unit[i], e);
+	if (b->units && !err)
+		u->given[kind] = b->unit[b->units - 1].id;
 	for (unsigned i = 0; i < b->slots && !err; i++)
 		err = u->shared_paused ? send_on(u, &b->unit[i], e)
 				       : send_slot(u, &b->slot[i], e);
@@ -338,7 +341,7 @@ static int move_kind(struct upgrade *u, enum node_unit_kind kind,
 		struct batch *last = before;
 
 		more = pause_batch(u, kind, &at, now);
-		err = give_batch(u, now, e);
+		err = give_batch(u, kind, now, e);
 		if (!err)
 			err = finish_batch(u, before, e);
 		before = now;
@@ -450,7 +453,7 @@ static void take_calls_back(struct upgrade *u)
 		struct node_unit at = { .id = 0 };
 
 		while (node_unit_next(n, k, &at) && at.id <= u->paused[k])
-			err |= node_unit_back(&at, &e);
+			err |= node_unit_back(&at, at.id <= u->given[k], &e);
 	}
 	if (u->shared_paused)
 		err |= node_move_back_shared(n, &e);

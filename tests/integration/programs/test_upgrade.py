@@ -41,7 +41,7 @@ WARM = {"encoder": 1, "decoder": 10}  # frames
 class Upgraded(Rig):
     def __init__(self, daemon, path, *options):
         # frames wait on a busy machine, and none is dropped
-        super().__init__(daemon, path, "--ring", "256", *options)
+        super().__init__(daemon, path, "--ring", "256", *map(str, options))
 
     def ctl(self, *words):
         return subprocess.run([BUILD / "codec-ctl", "--to", f"unix:{self.path}",
@@ -477,11 +477,14 @@ def test_the_scheduler_of_a_client_stays(daemon, tmp_path):
     assert rig.ask("stats")["scheduler"].startswith("edf")
 
 
-def test_an_upgrade_under_overload_counts_each_frame_once(daemon, tmp_path):
-    """The one worker has half as much again to do as it can."""
-    rig = Upgraded(daemon, tmp_path, "--ring", "4", "--no-admission")
-    for i in range(6):
-        rig.one("own", 1000 + i, "spin", spin="5ms")
+@pytest.mark.parametrize("calls, spin, ring", [(6, "5ms", 4), (1, "100ms", 16)])
+def test_an_upgrade_under_overload_counts_each_frame_once(
+        daemon, tmp_path, calls, spin, ring):
+    """The one worker has half as much again to do as it can; or it has a call
+    in hand when the upgrade gives up."""
+    rig = Upgraded(daemon, tmp_path, "--ring", ring, "--no-admission")
+    for i in range(calls):
+        rig.one("own", 1000 + i, "spin", spin=spin)
     load = Load(rig.phones)
     try:
         load.all_heard(10)
@@ -489,6 +492,7 @@ def test_an_upgrade_under_overload_counts_each_frame_once(daemon, tmp_path):
         done = rig.ctl("upgrade")
         # what waits is done first, which may take too long
         assert done.returncode == 0 or "let go" in done.stderr
+        assert done.returncode or calls > 1
         until(lambda: (rig.process() == before) == (done.returncode != 0))
         rig.control = Control(rig.path)
         load.all_heard(10)
