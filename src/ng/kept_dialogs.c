@@ -9,6 +9,7 @@
  */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -173,7 +174,7 @@ static json_t *write_dialog(const struct ng_dialog *d)
 
 void ng_keep_dialog(struct ng_service *sv, const struct ng_dialog *d)
 {
-	struct node_call *first = NULL;
+	bool noted = false;
 
 	if (!node_keeps(sv->node))
 		return;
@@ -191,12 +192,9 @@ void ng_keep_dialog(struct ng_service *sv, const struct ng_dialog *d)
 			spec.end[k].endpoint = d->side[k]->endpoint[i].id;
 			keep_endpoint(node_call_endpoint(c, k));
 		}
-		keep_call(sv->node, c, &spec);
-		if (!first)
-			first = c;
+		keep_call(sv->node, c, &spec, noted ? NULL : write_dialog(d));
+		noted = true;
 	}
-	if (first)
-		keep_call_note(first, write_dialog(d));
 }
 
 /* --- in a new process --- */
@@ -234,15 +232,28 @@ static void restore_side(struct ng_service *sv, struct ng_dialog *d, unsigned i,
 	s->created = k->created;
 	for (unsigned n = 0; n < d->nlines && n < k->nends; n++) {
 		const struct kept_end *end = &k->end[n];
+		const struct node_call *c =
+			node_call_find(sv->node, d->stream[n].node_call);
 		const struct node_endpoint *ep =
-			node_endpoint_find(sv->node, end->id);
+			c ? node_call_endpoint(c, i) : NULL;
 
-		if (s->endpoint[n].id || !ep)
+		if (s->endpoint[n].id || !ep || ep->id != end->id)
 			continue;
 		s->endpoint[n] =
 			(struct ng_endpoint){ .id = ep->id, .mux = end->mux };
 		endpoint_rtcp_mux(ep->endpoint, end->mux);
 	}
+}
+
+/* Is it of @d? On another machine, its id may be that of any call. */
+static bool is_call_of(const struct node_call *c, const struct ng_dialog *d)
+{
+	const char *label = node_call_label(c);
+	char id[NG_NAME_MAX + 1];
+
+	(void)snprintf(id, sizeof(id), "%s", d->call->id);
+	utf8_mark(id); /* as texts have it */
+	return !node_call_owner(c) && label && strcmp(label, id) == 0;
 }
 
 static void restore_line(struct ng_service *sv, struct ng_dialog *d, unsigned i,
@@ -254,7 +265,7 @@ static void restore_line(struct ng_service *sv, struct ng_dialog *d, unsigned i,
 	const struct codec_item item[2] = { { .format = k->spoken[0] },
 					    { .format = k->spoken[1] } };
 
-	if (!c)
+	if (!c || !is_call_of(c, d))
 		return;
 	s->node_call = node_call_id(c);
 	node_call_set_tags(c, tag, i + 1);
@@ -329,10 +340,10 @@ static int restore_dialog(struct ng_service *sv, const json_t *note,
 	ng_call_signalled(call);
 	d->known = true;
 	d->nlines = k.nlines;
-	for (unsigned i = 0; i < 2; i++)
-		restore_side(sv, d, i, &k.side[i]);
 	for (unsigned i = 0; i < d->nlines; i++)
 		restore_line(sv, d, i, &k.line[i]);
+	for (unsigned i = 0; i < 2; i++)
+		restore_side(sv, d, i, &k.side[i]);
 	*out = d;
 	return restore_due(sv, d, k.host, e);
 }

@@ -8,7 +8,7 @@
  *     "start": {...},    params of call.start, as changed since
  *     "change": [...],   of each stream of two that was changed itself: params
  *                        of stream.change, as it is now; null: it was not
- *     "note": ... }      keep_call_note()
+ *     "note": ... }      keep_call()
  *
  *   { "end": {...},      struct call_past
  *     "session": "...", "opened": true,
@@ -160,23 +160,36 @@ static int read_call(const json_t *o, struct call_past *past,
 	return err ? err : call_params(spec, json_object_get(o, "start"), e);
 }
 
-void keep_call(const struct node *n, struct node_call *c,
-	       const struct call_spec *spec)
-{
-	struct call_past past;
-
-	if (!node_keeps(n))
-		return;
-	node_call_past(c, &past);
-	write_text(c, &past, spec, json_object());
-}
-
 /* The text of @c; NULL: it has none. */
 static json_t *text_of(const struct node_call *c)
 {
 	char text[STATE_TEXT_MAX + 1];
 
 	return node_call_kept(c, text) ? json_loads(text, 0, NULL) : NULL;
+}
+
+void keep_call(const struct node *n, struct node_call *c,
+	       const struct call_spec *spec, json_t *note)
+{
+	struct call_past past = { 0 }, now;
+	struct cr_err e;
+	json_t *was, *o;
+
+	if (!node_keeps(n)) {
+		json_decref(note);
+		return;
+	}
+	was = text_of(c);
+	if (was)
+		(void)field_read(call_past_fields, json_object_get(was, "past"),
+				 &past, &e);
+	json_decref(was);
+	node_call_past(c, &now);
+	now.crashes = past.crashes;
+	now.crashed_utc = past.crashed_utc;
+	o = json_object();
+	set_member(o, "note", note);
+	write_text(c, &now, spec, o);
 }
 
 /* Let @spec be what the stream of a call of one is now, which @ask has changed.
@@ -306,31 +319,18 @@ void keep_endpoint(struct node_endpoint *ep)
 	json_decref(o);
 }
 
-/* Member @name of the text of @c is @value, as set_member() has it. */
-static void keep_member(struct node_call *c, const char *name, json_t *value)
+void keep_call_owner(struct node_call *c)
 {
 	json_t *o = text_of(c);
 	char *text;
 
-	if (!o) {
-		json_decref(value);
+	if (!o)
 		return;
-	}
-	set_member(o, name, value);
+	set_member(o, "session", owner_json(node_call_owner(c)));
 	text = json_dumps(o, JSON_COMPACT);
 	report_kept(text ? node_call_keep(c, text, strlen(text)) : -ENOMEM,
 		    text, "call", node_call_id(c));
 	json_decref(o);
-}
-
-void keep_call_owner(struct node_call *c)
-{
-	keep_member(c, "session", owner_json(node_call_owner(c)));
-}
-
-void keep_call_note(struct node_call *c, json_t *note)
-{
-	keep_member(c, "note", note);
 }
 
 json_t *kept_call_note(const struct node_call *c)
@@ -596,9 +596,11 @@ int take_call(struct service *sv, const struct service_request *a,
 static void finish_taken(struct service *sv, const struct taken *t)
 {
 	struct node_endpoint *ep = node_endpoint_find(sv->node, t->endpoint);
+	struct node_call *c = node_call_find(sv->node, t->call);
 
-	if (t->call && sv->cfg.taken)
-		sv->cfg.taken(sv->cfg.arg, node_call_find(sv->node, t->call));
+	/* a dialog that cannot go on has ended all of its calls */
+	if (c && sv->cfg.taken)
+		sv->cfg.taken(sv->cfg.arg, c);
 	if (ep && !ep->opened && !ep->call)
 		node_endpoint_disown(ep);
 }
@@ -617,17 +619,19 @@ unsigned take_calls(struct service *sv, const struct replica *got,
 	for (unsigned call = 0; t && call < 2; call++)
 		for (unsigned i = 0; i < got->n; i++) {
 			struct cr_err e = { "" };
-			int err;
 
-			if (call == is_endpoint(&t[i]))
-				continue;
-			err = take_foreign(sv, &t[i], &got->call[i], got->shift,
-					   RESTORE_TAKEN, &e);
-			taken += call && !err;
-			*dropped += call && err;
+			if (call != is_endpoint(&t[i]))
+				(void)take_foreign(sv, &t[i], &got->call[i],
+						   got->shift, RESTORE_TAKEN,
+						   &e);
 		}
-	for (unsigned i = 0; t && i < got->n; i++) {
+	for (unsigned i = 0; t && i < got->n; i++)
 		finish_taken(sv, &t[i]);
+	for (unsigned i = 0; t && i < got->n; i++) {
+		bool is = node_call_find(sv->node, t[i].call) != NULL;
+
+		taken += is;
+		*dropped += !is && !is_endpoint(&t[i]);
 		json_decref(t[i].text.o);
 	}
 	node_notify(sv->node);

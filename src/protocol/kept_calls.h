@@ -24,9 +24,10 @@ struct node_stream;
 struct service;
 struct service_request;
 
-/** @c, which @spec has started, is kept, if anybody keeps calls. */
+/** @c, which @spec has started, is kept, if anybody keeps calls; with what its
+ * user knows of it beside: @note, whose reference is taken, or NULL. */
 void keep_call(const struct node *n, struct node_call *c,
-	       const struct call_spec *spec);
+	       const struct call_spec *spec, json_t *note);
 /** @ask has changed it, or an endpoint of it. */
 void keep_call_change(struct node_call *c, const struct call_spec *ask);
 /** @ask has changed @st itself. */
@@ -36,9 +37,7 @@ void keep_endpoint(struct node_endpoint *ep);
 
 /** @c has lost its owner. */
 void keep_call_owner(struct node_call *c);
-/** What its user knows of @c beside: @note, whose reference is taken. */
-void keep_call_note(struct node_call *c, json_t *note);
-/** That, a new reference; NULL: nothing. */
+/** The note of @c, a new reference; NULL: it has none. */
 json_t *kept_call_note(const struct node_call *c);
 
 /** The text @kept of a call or an endpoint as another node may have it: without

@@ -517,3 +517,21 @@ def test_a_stream_that_kills_twice_ends(daemon, tmp_path):
     assert rig.listed() == [rig.calls[0]]
     for other in rig.phones:
         other.assert_goes_on()
+
+
+def test_an_answer_within_a_dialog_forgets_no_crash(daemon, tmp_path):
+    """Its call ends when it kills a second time, as any other does."""
+    at = f"127.0.0.1:{free_port()}"
+    rig = Rig(daemon, tmp_path, "--ng", at, "--codec",
+              os.environ["CRASH_CODEC"])
+    call = Call(System(at), codec={"mask": ["all"], "transcode": ["PCMU"]})
+    for crashes in (1, 2):
+        call.offer("96 X-CRASH/8000", known=crashes > 1)
+        call.answer("0 PCMU/8000")
+        call.a.says(0, 5, 96, 20)
+        call.b.hears(3)
+        process = rig.process()
+        call.a.says(0xdd, 1, 96, 20)
+        rig.wait_for_next(process)
+    assert [r["reason"] for r in rig.recorded(1)] == ["crashed"]
+    assert rig.listed() == []

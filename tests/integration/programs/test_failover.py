@@ -21,6 +21,7 @@ from ng_call import Call
 from redis_store import SERVER, Ca, RedisStore
 from telephony import System
 from test_crash import Load, Phone, address, assert_talk
+from test_ng_lines import TwoLines
 from test_supervise import child, children, until
 
 if not SERVER:
@@ -795,6 +796,71 @@ def test_dialogs_and_endpoints_go_over_with_their_calls(store, node):
         assert "result" in b.control.ask("endpoint.close",
                                          {"endpoint": e["endpoint"]})
     b.until(lambda s: s["calls"] == 0)
+
+
+def left_with_two_lines(store, node, *options):
+    """A store, a standby with these @options, how to ask it as a proxy, and a
+    dialog of two lines of a node that has died."""
+    redis, host = store(), own_host()
+    at = [f"127.0.0.1:{free_port()}" for _ in range(2)]
+    a = node("a", redis.url("a"), host, "--ng", at[0])
+    b = node("b", redis.url("b"), host, "--ng", at[1], "--standby-of", "a",
+             *options)
+    call = TwoLines(System(at[0]))
+    formats = "8 PCMA/8000", "0 PCMU/8000"
+    call.offer(*formats, direction=["moves", "moves"])
+    assert call.answered(*formats)["result"] == "ok"
+    a.until(lambda s: s["calls"] == 6)  # with its endpoints
+    a.die()
+    until_free([*call.a, *call.b])
+    return redis, b, System(at[1]), call
+
+
+@pytest.mark.parametrize("last", [False, True])
+def test_a_dialog_that_has_no_room_ends_all_of_its_calls(store, node, last):
+    """They may come before the one that has the dialog, or after it."""
+    redis, b, proxy, call = left_with_two_lines(store, node,
+                                                "--ng-host-lines", "1")
+    key = redis.key("a", "calls")
+    slots = {slot: redis.ask("HGET", key, slot)
+             for slot in redis.ask("HKEYS", key)}
+    redis.ask("DEL", key)
+    for slot in sorted(slots, key=lambda s: ('"note"' in slots[s]) == last):
+        redis.ask("HSET", key, slot, slots[slot])
+    taken = b.control.ask("takeover", {})["result"]
+    assert (taken["calls"], taken["dropped"]) == (0, 2)
+    assert b.replica()["calls_dropped"] == 2
+    b.d.logged("dialog-not-restored", "--ng-host-lines 1")
+    assert {r["reason"] for r in b.ended(2)} == {"stopped"}
+    assert b.control.ask("endpoint.list", {})["result"]["endpoints"] == []
+    assert proxy.ask("query", call_id=call.id)["result"] == "error"
+
+
+def test_a_dialog_has_no_call_of_another_one(store, node):
+    """The ids of its second line are in use at the standby."""
+    redis, b, proxy, call = left_with_two_lines(store, node)
+    own = b.start(a={"codec": "pcmu"}, b={"codec": "pcma"})["call"]
+    ends = sorted(e["endpoint"] for e in b.control.ask("endpoint.list", {})[
+        "result"]["endpoints"])
+    key = redis.key("a", "calls")
+    texts = {slot: json.loads(redis.ask("HGET", key, slot))
+             for slot in redis.ask("HKEYS", key)}
+    note = next(t["note"] for t in texts.values() if "note" in t)
+    second = note["lines"][1]
+    for text in texts.values():
+        if text.get("past", {}).get("call") == second["call"]:
+            text["past"]["call"] = own
+    second["call"] = own
+    for side, end in zip("ab", ends):
+        note[side]["ends"][1]["id"] = end
+    for slot, text in texts.items():
+        redis.ask("HSET", key, slot, json.dumps(text))
+    taken = b.control.ask("takeover", {})["result"]
+    assert (taken["calls"], taken["dropped"]) == (1, 1)
+    b.d.logged(f"its id {own} is in use here")
+    proxy.ok("delete", call_id=call.id, from_tag="tag-a")
+    assert [r["label"] for r in b.ended(1)] == [call.id]
+    assert b.listed() == [own]
 
 
 def test_a_node_ends_while_a_takeover_waits(node):
