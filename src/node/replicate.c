@@ -356,6 +356,18 @@ static int begin_round(struct replicate *r, struct cr_err *e)
 	return err ? err : read_mark(r, e);
 }
 
+/* Queue @c, unless it has a key only. Returns the number of commands. */
+static int queue_fields(struct replicate *r, struct replica_command *c)
+{
+	/* also one that had no memory, which fails */
+	if (c->n > 2 || c->n > c->room) {
+		replica_store_queue(r->store, c);
+		return 1;
+	}
+	replica_command_drop(c);
+	return 0;
+}
+
 /* Queue what a batch changes in @hash: "calls" or "records". Returns the
  * number of commands. */
 static int queue_changes(struct replicate *r, const struct replica_batch *b,
@@ -364,7 +376,6 @@ static int queue_changes(struct replicate *r, const struct replica_batch *b,
 	struct replica_command c[2] = { { 0 } }; /* HSET, HDEL */
 	const bool calls = !strcmp(hash, "calls");
 	char key[KEY_TEXT];
-	int n = 0;
 
 	(void)key_of(key, r->url.name, r->run, hash);
 	for (unsigned gone = 0; gone < 2; gone++) {
@@ -382,18 +393,26 @@ static int queue_changes(struct replicate *r, const struct replica_batch *b,
 				     calls ? change->text : change->records);
 		}
 	}
-	for (unsigned gone = 0; gone < 2; gone++)
-		/* also one that had no memory, which fails */
-		if (c[gone].n > 2 || c[gone].n > c[gone].room) {
-			replica_store_queue(r->store, &c[gone]);
-			n++;
-		} else {
-			replica_command_drop(&c[gone]);
-		}
-	return n;
+	return queue_fields(r, &c[0]) + queue_fields(r, &c[1]);
 }
 
-/* Queue all commands of a batch; @forget: the calls of that run are deleted.
+/* Queue the deletion of what was taken of @hash of @p. Returns the number of
+ * commands. */
+static int queue_taken(struct replicate *r, const struct replica *p,
+		       const char *hash)
+{
+	struct replica_command c = { 0 };
+	char key[KEY_TEXT];
+
+	replica_word(&c, "HDEL");
+	replica_word(&c, key_of(key, p->node, p->run, hash));
+	for (unsigned i = 0; i < p->n; i++)
+		if (p->call[i].taken)
+			replica_word(&c, p->call[i].number);
+	return queue_fields(r, &c);
+}
+
+/* Queue all commands of a batch; what was taken of @forget is deleted.
  * Returns the number of commands. */
 static int queue_batch(struct replicate *r, const struct replica_batch *b,
 		       const struct replica *forget)
@@ -413,12 +432,10 @@ static int queue_batch(struct replicate *r, const struct replica_batch *b,
 		      KEPT);
 	replica_queue(s, "SET", key_of(alive, node, NULL, "alive"), r->run,
 		      "PX", ALIVE);
-	if (!forget)
-		return n;
-	replica_queue(s, "DEL",
-		      key_of(calls, forget->node, forget->run, "calls"),
-		      key_of(records, forget->node, forget->run, "records"));
-	return n + 1;
+	if (forget)
+		n += queue_taken(r, forget, "calls") +
+		     queue_taken(r, forget, "records");
+	return n;
 }
 
 /* EXEC: the answers of @n commands, of which the first says whether the store
@@ -596,11 +613,14 @@ static int read_some(struct replicate *r, struct replica *p,
 		err = want_reply(r, REDIS_REPLY_ARRAY, &records, e);
 	if (!err && (text->elements != n || records->elements != n))
 		err = cr_fail(e, -EPROTO, "the store answers nonsense");
-	for (size_t i = 0; i < n && !err; i++)
-		p->call[p->n++] = (struct replica_call){
-			text_of_reply(text->element[i]),
-			text_of_reply(records->element[i])
-		};
+	for (size_t i = 0; i < n && !err; i++) {
+		struct replica_call *c = &p->call[p->n++];
+
+		c->text = text_of_reply(text->element[i]);
+		c->records = text_of_reply(records->element[i]);
+		(void)snprintf(c->number, sizeof(c->number), "%.7s",
+			       keys[i]->str ? keys[i]->str : "");
+	}
 	freeReplyObject(text);
 	freeReplyObject(records);
 	return err;
@@ -762,7 +782,6 @@ static void on_answer(evutil_socket_t fd, short what, void *arg)
 	const struct replica_asker asker = r->asker;
 	struct replica *got;
 	struct cr_err why;
-	unsigned dropped = 0;
 
 	(void)fd, (void)what;
 	(void)pthread_mutex_lock(&r->lock);
@@ -772,11 +791,7 @@ static void on_answer(evutil_socket_t fd, short what, void *arg)
 	(void)pthread_mutex_unlock(&r->lock);
 	r->asker = (struct replica_asker){ 0 };
 	if (asker.done)
-		dropped = asker.done(asker.arg, got, &why);
-	if (dropped) {
-		free_replica(got);
-		return;
-	}
+		asker.done(asker.arg, got, &why);
 	if (!got)
 		return;
 	/* what was taken before has been deleted by the round before it */

@@ -124,7 +124,9 @@ void replicate_count(struct replicate *r, unsigned taken, unsigned dropped);
 
 /** A call as another node has left it: as call.export says it. */
 struct replica_call {
-	const char *text, *records; /**< NULL: none */
+	const char *text, *records; /**< NULL: none              */
+	char number[8];		    /**< of its slot there        */
+	bool taken;		    /**< set by done()           */
 };
 
 /** The calls of another node. */
@@ -136,17 +138,16 @@ struct replica {
 	struct replica_call *call;
 };
 
-/** Takes them: @got, until it returns; or NULL and @why. Returns how many calls
- * of @got were not taken. From the event loop. */
+/** Takes them: @got, until it returns; or NULL and @why. From the event
+ * loop. */
 struct replica_asker {
-	unsigned (*done)(void *arg, const struct replica *got,
-			 const struct cr_err *why);
+	void (*done)(void *arg, struct replica *got, const struct cr_err *why);
 	void *arg;
 };
 
 /** Mark the calls of @node (NULL: of replicate_config.other) as taken, unless
- * another node has, and read them; when @asker has taken all, delete them: what
- * it has not may be taken by a repeat, until it expires. 0; -EINVAL: it is
+ * another node has, and read them; when @asker has returned, delete those that
+ * it has taken: a repeat takes others, until they expire. 0; -EINVAL: it is
  * another node; -EBUSY: somebody has asked already; with @e. Control thread. */
 int replicate_take(struct replicate *r, const char *node,
 		   const struct replica_asker *asker, struct cr_err *e);

@@ -566,7 +566,8 @@ int take_call(struct service *sv, const struct service_request *a,
 	      struct node_cost_wait *lacks, struct node_call **out,
 	      struct cr_err *e)
 {
-	const struct replica_call call = { a->state.state, a->state.records };
+	const struct replica_call call = { .text = a->state.state,
+					   .records = a->state.records };
 	struct taken t = { .text = { .o = parse_text(&call),
 				     .owner = a->session,
 				     .lacks = lacks } };
@@ -605,8 +606,7 @@ static void finish_taken(struct service *sv, const struct taken *t)
 		node_endpoint_disown(ep);
 }
 
-unsigned take_calls(struct service *sv, const struct replica *got,
-		    unsigned *dropped)
+unsigned take_calls(struct service *sv, struct replica *got, unsigned *dropped)
 {
 	struct taken *t = calloc(got->n + 1, sizeof(*t));
 	unsigned taken = 0;
@@ -630,6 +630,8 @@ unsigned take_calls(struct service *sv, const struct replica *got,
 	for (unsigned i = 0; t && i < got->n; i++) {
 		bool is = node_call_find(sv->node, t[i].call) != NULL;
 
+		got->call[i].taken =
+			is || node_endpoint_find(sv->node, t[i].endpoint);
 		taken += is;
 		*dropped += !is && !is_endpoint(&t[i]);
 		json_decref(t[i].text.o);

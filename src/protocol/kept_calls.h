@@ -52,8 +52,7 @@ int take_call(struct service *sv, const struct service_request *a,
 	      struct cr_err *e);
 /** Go on with all calls and endpoints of @got, at the same ports. Returns how
  * many calls; *@dropped could not be taken. */
-unsigned take_calls(struct service *sv, const struct replica *got,
-		    unsigned *dropped);
+unsigned take_calls(struct service *sv, struct replica *got, unsigned *dropped);
 
 /** Read the texts of all slots before their calls are given: restore_slot()
  * need not, unless they have changed since. Without memory, it does. */

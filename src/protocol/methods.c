@@ -290,19 +290,17 @@ json_t *method_trace_stop(void *arg, struct rpc_peer *peer,
 
 /* --- */
 
-/* Answers takeover: the store has said what there is. Returns how many calls
- * were not taken. */
-static unsigned on_replica(void *arg, const struct replica *got,
-			   const struct cr_err *why)
+/* Answers takeover: the store has said what there is. */
+static void on_replica(void *arg, struct replica *got, const struct cr_err *why)
 {
 	struct service *sv = arg;
 	struct rpc_later *later = sv->takeover;
 	struct rpc_error e = { .code = RPC_INTERNAL, .why = *why };
-	struct takeover_result result = { .dropped = got ? got->n : 0 };
+	struct takeover_result result;
 	json_t *reply = NULL;
 
 	if (!later) /* the service ends */
-		return result.dropped;
+		return;
 	sv->takeover = NULL;
 	rpc_later_begin();
 	if (got) {
@@ -318,7 +316,6 @@ static unsigned on_replica(void *arg, const struct replica *got,
 		reply = field_write(takeover_result_fields, &result);
 	}
 	rpc_later_reply(later, reply, &e);
-	return result.dropped;
 }
 
 json_t *method_takeover(void *arg, struct rpc_peer *peer, const json_t *params,

@@ -661,16 +661,19 @@ def test_takeovers_one_after_the_other_leave_nothing(store, node):
 
 
 def test_a_call_whose_port_was_in_use_is_taken_by_a_repeat(store, node):
+    """And no other: one that has ended since does not begin again."""
     redis, host = store(), own_host()
     a = node("a", redis.url("a"), host)
     b = node("b", redis.url("b"), host, "--standby-of", "a")
-    phone = a.one(1000)
-    a.until(lambda s: s["calls"] == 1)
+    phone, other = a.one(1000), a.one(1001)
+    a.until(lambda s: s["calls"] == 2)
     a.die()
-    until_free([phone])
+    until_free([phone, other])
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
         s.bind(phone.to)
         assert b.control.ask("takeover", {})["result"]["dropped"] == 1
+    b.control.ask("call.stop", {"call": other.call})
+    until_free([other])
     taken = b.control.ask("takeover", {})["result"]
     assert (taken["calls"], taken["dropped"]) == (1, 0)
     assert b.listed() == [phone.call]
