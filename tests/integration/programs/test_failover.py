@@ -276,13 +276,15 @@ def test_a_node_that_finds_the_store_later_is_not_silent(store, node):
     for n in a, b:
         n.until(lambda s: s["up"])
     a.d.process.send_signal(signal.SIGSTOP)
-    redis.stop()
-    b.until(lambda s: not s["up"])
-    redis.start()
-    b.until(lambda s: s["up"])
-    assert not b.replica()["silent"]
-    assert "node-silent" not in b.d.logged("replica-down")
-    a.d.process.send_signal(signal.SIGCONT)
+    try:
+        redis.stop()
+        b.until(lambda s: not s["up"])
+        redis.start()
+        b.until(lambda s: s["up"])
+        assert not b.replica()["silent"]
+        assert "node-silent" not in b.d.logged("replica-down")
+    finally:
+        a.d.process.send_signal(signal.SIGCONT)
     a.until(lambda s: s["up"])
 
 
