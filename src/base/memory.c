@@ -178,12 +178,6 @@ bool memory_for_json(size_t bytes)
 	return memory_there(JSON_BYTE * bytes + JSON_LEAST);
 }
 
-/* Memory of calls that have ended is for those that come: to give it to the
- * system and have it back costs a page fault for each page of each request.
- *
- * With one of the three set, malloc() no longer learns the last by itself:
- * at its 128 KiB, memory_there() would map and unmap at every packet of SCTP,
- * each time with a page fault and an interrupt of the workers' CPUs. */
 void memory_touch(size_t bytes)
 {
 	enum { PIECE = 64 << 10, PAGE = 4096 };
@@ -205,6 +199,12 @@ void memory_touch(size_t bytes)
 	}
 }
 
+/* Memory of calls that have ended is for those that come: to give it to the
+ * system and have it back costs a page fault for each page of each request.
+ *
+ * With one of the three set, malloc() no longer learns the last by itself:
+ * at its 128 KiB, memory_there() would map and unmap at every packet of SCTP,
+ * each time with a page fault and an interrupt of the workers' CPUs. */
 void memory_keep(void)
 {
 	(void)mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);

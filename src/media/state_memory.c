@@ -179,12 +179,16 @@ bool state_get_text(const struct state_slot *slot, char *out)
 	return first || second;
 }
 
+static bool has_text(const struct state_slot *slot)
+{
+	return slot->half[0].generation || slot->half[1].generation;
+}
+
 bool state_slot_is_damaged(const struct state_slot *slot)
 {
 	char text[STATE_TEXT_MAX + 1];
 
-	return (slot->half[0].generation || slot->half[1].generation) &&
-	       !state_get_text(slot, text);
+	return has_text(slot) && !state_get_text(slot, text);
 }
 
 /* --- for another machine --- */
@@ -205,11 +209,6 @@ struct state_version state_version(const struct state_slot *slot)
 		v.records += s->heard[i % 2].generation << 32;
 	}
 	return v;
-}
-
-static bool has_text(const struct state_slot *slot)
-{
-	return slot->half[0].generation || slot->half[1].generation;
 }
 
 void state_memory_taken(struct state_memory *m)
@@ -291,7 +290,11 @@ bool state_records_read(struct state_slot *slot, const char *text, cr_ns shift)
 	memcpy(&r, word, sizeof(r));
 	for (unsigned i = 0; i < 2; i++) {
 		if (r.has & 1u << 2 * i) {
-			r.stream[i].sent.at += shift;
+			int64_t *at = &r.stream[i].sent.at;
+
+			/* of another clock: any value may be there */
+			if (__builtin_add_overflow(*at, shift, at) || *at <= 0)
+				*at = 1;
 			state_put_sent(&slot->stream[i], &r.stream[i].sent);
 		}
 		if (r.has & 2u << 2 * i)
@@ -427,22 +430,27 @@ static atomic_uchar *holders_of(struct state_memory *m, const void *at)
 			   sizeof(struct state_slot)];
 }
 
+/* Of @slot from its beginning: behind them nothing was written. */
+static size_t bytes_in_use(const struct state_slot *slot)
+{
+	uint64_t text = slot->half[0].bytes > slot->half[1].bytes
+				? slot->half[0].bytes
+				: slot->half[1].bytes;
+
+	return offsetof(struct state_slot, word) +
+	       text_words(text < STATE_TEXT_MAX ? text : STATE_TEXT_MAX) *
+		       sizeof(slot->word[0]);
+}
+
 /* Hold a free slot; remains of a former call are cleared, and no more: memory
  * that nobody has written costs nothing. */
 static struct state_slot *hold_free(struct state_memory *m, unsigned at)
 {
 	struct state_slot *slot = slot_of(m, at);
 	_Atomic uint64_t *word = (void *)slot;
-	uint64_t bytes = slot->half[0].bytes > slot->half[1].bytes
-				 ? slot->half[0].bytes
-				 : slot->half[1].bytes;
-	const size_t written =
-		offsetof(struct state_slot, word) / sizeof(*word) +
-		2 * (size_t)text_words(bytes < STATE_TEXT_MAX ? bytes
-							      : STATE_TEXT_MAX);
 
 	m->next = at + 1;
-	for (size_t i = 0; i < written; i++)
+	for (size_t i = 0; i < bytes_in_use(slot) / sizeof(*word); i++)
 		atomic_store_explicit(&word[i], 0, memory_order_relaxed);
 	atomic_store_explicit(&m->holders[at], 1, memory_order_relaxed);
 	return slot;
@@ -526,7 +534,7 @@ void state_slot_touch(const struct state_slot *slot)
 	const uintptr_t at = (uintptr_t)slot & ~(page - 1);
 
 	/* a kernel that does not know it maps them as they are used */
-	(void)madvise((void *)at, (uintptr_t)(slot + 1) - at,
+	(void)madvise((void *)at, (uintptr_t)slot + bytes_in_use(slot) - at,
 		      MADV_POPULATE_WRITE);
 }
 

@@ -338,10 +338,10 @@ unsigned state_slot_number(const struct state_memory *m,
 			   const struct state_slot *slot);
 /** Slot @i, whatever is in it, with one holder then; NULL: there are fewer. */
 struct state_slot *state_slot_at(struct state_memory *m, unsigned i);
-/** Have the pages of @slot mapped. */
-void state_slot_touch(const struct state_slot *slot);
 /** The same, to read only: it stays free if it is. Any thread. */
 const struct state_slot *state_slot_seen(const struct state_memory *m,
 					 unsigned i);
+/** Have the pages of @slot that are in use mapped. */
+void state_slot_touch(const struct state_slot *slot);
 
 #endif

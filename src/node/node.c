@@ -831,7 +831,8 @@ int node_open(struct node **out, const struct node_config *cfg,
 	if (!n->cfg.receivers)
 		n->cfg.receivers = 1;
 	n->ids = cfg->state ? state_memory_ids(cfg->state) : &n->own_ids;
-	if (cfg->first_id)
+	/* memory of a process before has the last ones */
+	if (cfg->first_id && !n->ids->stream && !n->ids->endpoint)
 		n->ids->stream = n->ids->endpoint = cfg->first_id;
 	n->started = clock_now();
 	n->started_utc = clock_read(CLOCK_REALTIME);

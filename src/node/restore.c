@@ -295,8 +295,8 @@ bool node_restore_look(const struct node *n, unsigned i, uint64_t *version,
 {
 	const struct state_slot *slot = state_slot_seen(n->cfg.state, i);
 
-	if (!slot)
-		return false;
+	if (!slot || !version)
+		return slot != NULL;
 	/* first: a text that is written meanwhile has another one */
 	*version = state_version(slot).text;
 	if (*version && state_get_text(slot, out))

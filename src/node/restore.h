@@ -98,7 +98,7 @@ bool node_restore_next(struct node *n, unsigned *at, struct state_slot **slot,
 		       char *out);
 /** Look at slot @i, which is another process's still: its text into
  * @out[STATE_TEXT_MAX + 1], and *@version of that; 0: it has none. False: there
- * are fewer. */
+ * are fewer. @version NULL: only whether it is there. */
 bool node_restore_look(const struct node *n, unsigned i, uint64_t *version,
 		       char *out);
 /** A slot for a call that comes from another machine, with its @records (NULL:
@@ -136,8 +136,7 @@ void node_restore_end(struct node *n, unsigned i);
  * -EADDRNOTAVAIL with @e: its packets do not come there. */
 int node_restore_at_shared(const struct node *n, struct cr_err *e);
 /** The sockets of the end of node->restoring that is being opened, with @rtcp
- * two, into
- * @ep->ports. 0; -ENOENT, or as port_pair_open(), with @e. */
+ * two, into @ep->ports. 0; -ENOENT, or as port_pair_open(), with @e. */
 int node_restore_ports(struct node_endpoint *ep, bool rtcp, struct cr_err *e);
 /** @endpoint, of the end that is being opened, has heard before. */
 void node_restore_heard(const struct node *n, struct endpoint *endpoint);

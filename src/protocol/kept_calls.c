@@ -460,7 +460,6 @@ static int restore_call(struct service *sv, const struct kept_text *t,
 	node_restored(n, past, !err);
 	if (err)
 		return err;
-	node_call_hear(c);
 	for (unsigned i = 0; i < node_call_streams(c); i++)
 		change_again(
 			node_call_stream(c, i),
@@ -481,6 +480,7 @@ static int restore_call(struct service *sv, const struct kept_text *t,
 		now.crashed_utc = past->crashed_utc;
 		write_text(c, &now, &spec, json_incref(t->o));
 	}
+	node_call_hear(c);
 	return 0;
 }
 
@@ -579,7 +579,7 @@ int take_call(struct service *sv, const struct service_request *a,
 		      ? cr_fail(e, -EINVAL, "it is an endpoint, and no call")
 		      : field_read(call_past_fields,
 				   json_object_get(t.text.o, "past"), &past, e);
-	*out = past.id ? node_call_moved_here(sv->node, &past) : NULL;
+	*out = !err && past.id ? node_call_moved_here(sv->node, &past) : NULL;
 	if (*out && node_call_owner(*out)) {
 		node_call_stop(*out, NODE_END_LOST, NULL);
 		*out = NULL;
@@ -688,7 +688,7 @@ void read_slots(struct service *sv)
 	unsigned n = 0, calls = 0;
 	uint64_t version;
 
-	while (node_restore_look(sv->node, n, &version, text))
+	while (node_restore_look(sv->node, n, NULL, NULL))
 		n++;
 	r = calloc(1, sizeof(*r) + n * sizeof(r->slot[0]));
 	for (; r && r->n < n; r->n++) {
@@ -722,7 +722,8 @@ int restore_slot(struct service *sv, unsigned i, struct cr_err *e)
 
 	if (!node_restore_next(sv->node, &at, &t.slot, text) || at != i + 1)
 		return cr_fail(e, -ENOENT, "slot %u has no call", i);
-	if (was && i < was->n &&
+	/* one that another node has taken has no version */
+	if (was && i < was->n && was->slot[i].o &&
 	    was->slot[i].version == state_version(t.slot).text)
 		t.o = json_incref(was->slot[i].o);
 	else

@@ -45,7 +45,6 @@
 #include "observe/log.h"
 #include "observe/store.h"
 #include "protocol/kept_calls.h"
-#include "protocol/kept_calls.h"
 #include "protocol/service.h"
 #include "rpc/server.h"
 #include "sandbox/sandbox.h"
@@ -162,11 +161,18 @@ static int open_state_memory(struct daemon *d, struct cr_err *why)
 			log_event(LOG_WARN, "state-not-taken",
 				  LOG_STR("why", e.text));
 	}
+	if (!d->state && d->hand_over >= 0)
+		return cr_fail(why, -EINVAL, "the state of calls did not come");
 	if (!d->state) {
+		int err = 0;
+
 		d->state = state_memory_new(&e);
 		fd = d->state ? state_memory_fd(d->state) : -1;
-		if (!d->state ||
-		    store_put(&d->manager.notify, "state", &fd, 1)) {
+		if (d->state)
+			err = store_put(&d->manager.notify, "state", &fd, 1);
+		if (err)
+			(void)cr_fail(&e, err, "%s", strerror(-err));
+		if (!d->state || err) {
 			log_event(LOG_WARN, "state-not-kept",
 				  LOG_STR("why", e.text));
 			state_memory_free(d->state);

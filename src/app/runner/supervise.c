@@ -145,7 +145,7 @@ static void drop_named(struct supervisor *s, const char *name, bool next)
 }
 
 /* There is no next daemon any more: it is the daemon (@is), or was none. */
-static void settle_kept(struct supervisor *s, bool is)
+static void resolve_kept(struct supervisor *s, bool is)
 {
 	for (unsigned i = s->n; i--;) {
 		struct kept *k = &s->kept[i];
@@ -397,16 +397,17 @@ static int check_path(const struct supervisor *s, const char *program,
 }
 
 /* The next daemon has gone, or is the daemon (@is). */
-static void settle_next(struct supervisor *s, bool is)
+static void resolve_next(struct supervisor *s, bool is)
 {
 	s->next = 0;
-	settle_kept(s, is);
+	resolve_kept(s, is);
 	if (s->hangup && !is)
 		hang_up(s);
 }
 
-/* The daemon hears why there is none, by the hand-over; or, without memory for
- * that, by its end. A process that has none would take the calls. */
+/* Start @program beside the daemon. If it cannot be started, the daemon reads
+ * the reason from @hand_over; if @hand_over cannot be kept, it reads its end: a
+ * process without a hand-over would take the calls as after a crash. */
 static void start_next(struct supervisor *s, const char *program, int hand_over)
 {
 	struct cr_err e = { "" };
@@ -442,21 +443,25 @@ static void end_next(struct supervisor *s)
 		return;
 	(void)kill(s->next, SIGKILL);
 	(void)waitpid(s->next, NULL, 0);
-	settle_next(s, false);
+	s->next_program[0] = '\0';
+	resolve_next(s, false);
 }
 
 /* The daemon has given all that it had to the next one, and ends. */
 static void promote_next(struct supervisor *s)
 {
+	if (!s->next_program[0]) /* there was none: it may be subverted */
+		return;
 	log_event(LOG_INFO, "upgraded", LOG_INT("pid", s->next),
 		  LOG_INT("was", s->child));
 	s->child = s->next; /* 0: it has died since, and another one starts */
 	s->ready = false;
-	settle_next(s, true);
+	resolve_next(s, true);
 	s->started = s->restart_at = clock_now();
 	s->aborted = 0;
 	s->upgraded = true;
 	memcpy(s->program, s->next_program, sizeof(s->program));
+	s->next_program[0] = '\0';
 	if (s->ending && s->child)
 		(void)kill(s->child, SIGTERM);
 }
@@ -638,7 +643,7 @@ static bool reap_children(struct supervisor *s, int *code)
 		for (unsigned i = 0; i < BURST && hear_daemon(s); i++)
 			;
 		if (pid == s->next)
-			settle_next(s, false);
+			resolve_next(s, false);
 		if (pid != s->child)
 			continue;
 		s->hangup = false; /* the next one reads what there is */

@@ -541,6 +541,7 @@ static void on_start_limit(evutil_socket_t fd, short what, void *arg)
 static int ask_supervisor(struct upgrade *u, const char *program,
 			  struct cr_err *e)
 {
+	const struct timeval limit = { .tv_sec = ANSWER_LIMIT / CR_SEC };
 	const cr_ns end = clock_now() + CR_SEC;
 	char more[4096 + 16];
 	int pair[2], err;
@@ -550,6 +551,9 @@ static int ask_supervisor(struct upgrade *u, const char *program,
 		return cr_fail(e, -EINVAL, "%s: give the whole path", program);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
 		return cr_fail(e, -errno, "a socket pair: %s", strerror(errno));
+	/* a new process that hangs is given up when it is sent to, too */
+	(void)setsockopt(pair[0], SOL_SOCKET, SO_SNDTIMEO, &limit,
+			 sizeof(limit));
 	u->fd = pair[0];
 	(void)snprintf(more, sizeof(more), "UPGRADE=%s", program);
 	/* its queue may be full: of calls that came, or as it ends another

@@ -625,6 +625,10 @@ def test_a_split_brain_outlives_a_crash(store, node):
     text, = redis.calls("a")
     assert json.loads(text)["past"]["call"] == later
     assert sorted(a.listed()) == sorted([call, later])
+    assert ctl(a, "upgrade")["calls"] == 2
+    a.control = Control(a.path)
+    assert sorted(a.listed()) == sorted([call, later])
+    a.until(lambda s: s["up"] and (s["taken"], s["calls"]) == (1, 1))
 
 
 def left_by(redis, name, run, text, slot="0"):

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cmocka_cr.h"
@@ -139,6 +140,51 @@ static void records_are_read_elsewhere(void **state)
 	state_memory_free(m);
 }
 
+static void times_of_another_clock_may_be_any(void **state)
+{
+	struct state_slot *slot, *other;
+	struct state_memory *m = begin(&slot);
+	char text[STATE_RECORDS_TEXT];
+	const int64_t at[] = { INT64_MAX, INT64_MIN, -1, 400 };
+	const int64_t read[] = { 1, 1, 1, 600 };
+	struct state_sent was = sent;
+
+	(void)state;
+	other = state_slot_take(m);
+	for (unsigned i = 0; i < 4; i++) {
+		was.at = at[i];
+		state_put_sent(&slot->stream[0], &was);
+		state_records_write(slot, 0, text);
+		assert_true(state_records_read(other, text, 200));
+		assert_true(state_get_sent(&other->stream[0], &was));
+		assert_int_equal(was.at, read[i]);
+	}
+	state_memory_free(m);
+}
+
+/* Of a memory of few calls with short texts: where no text is, no page is. */
+static void what_is_not_used_has_no_memory(void **state)
+{
+	enum { SLOTS = 10, PAGE = 4096, USED = 4 * PAGE };
+	struct state_slot *slot;
+	struct state_memory *m = begin(&slot);
+	char text[1000];
+	struct stat st;
+
+	(void)state;
+	memset(text, ' ', sizeof(text));
+	for (unsigned i = 0; i < SLOTS; i++) {
+		assert_int_equal(state_put_text(slot, text, sizeof(text)), 0);
+		assert_int_equal(state_put_text(slot, text, sizeof(text)), 0);
+		state_slot_touch(slot);
+		slot = state_slot_take(m);
+	}
+	assert_int_equal(fstat(state_memory_fd(m), &st), 0);
+	assert_in_range(st.st_blocks * 512, 1, (SLOTS + 2) * USED);
+	assert_true(sizeof(*slot) > USED);
+	state_memory_free(m);
+}
+
 static void a_change_shows_in_the_version(void **state)
 {
 	struct state_slot *slot;
@@ -256,6 +302,8 @@ int main(void)
 		cmocka_unit_test(all_is_found_by_who_takes_it_over),
 		cmocka_unit_test(a_byte_that_flips_is_not_used),
 		cmocka_unit_test(records_are_read_elsewhere),
+		cmocka_unit_test(times_of_another_clock_may_be_any),
+		cmocka_unit_test(what_is_not_used_has_no_memory),
 		cmocka_unit_test(a_change_shows_in_the_version),
 		cmocka_unit_test(what_has_ended_has_no_text),
 		cmocka_unit_test(other_memory_is_not_taken),
