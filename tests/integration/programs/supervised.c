@@ -159,8 +159,9 @@ static void be_next(int fd)
 	wait_for_manager();
 	if (write(fd, "ready", 5) != 5)
 		abort();
-	while (read(fd, &said, 1) > 0)
-		;
+	/* without the word the other one has died, and it is killed */
+	while (read(fd, &said, 1) != 1)
+		(void)poll(NULL, 0, 1000);
 	(void)close(fd);
 }
 
@@ -205,7 +206,8 @@ static int obey(void)
 		else if (!strcmp(verb, "cancel"))
 			cancel_next_daemon();
 		else if (!strcmp(verb, "upgraded"))
-			return notify_send(&manager, "UPGRADED=1");
+			return write(hand_over, "!", 1) != 1 ||
+			       notify_send(&manager, "UPGRADED=1");
 		else if (!strcmp(verb, "exit"))
 			return atoi(rest);
 		wait_for_manager();

@@ -231,6 +231,7 @@ def obedient(tmp_path):
 
 def test_descriptors_come_back_in_their_order_until_removed(obedient):
     assert obedient.held == {}
+    assert obedient.kill() == {}  # what starts once has started
     before = obedient.descriptors()
     obedient.say("put a one two three")
     obedient.say("put b four")

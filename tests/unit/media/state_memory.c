@@ -145,7 +145,7 @@ static void times_of_another_clock_may_be_any(void **state)
 	struct state_slot *slot, *other;
 	struct state_memory *m = begin(&slot);
 	char text[STATE_RECORDS_TEXT];
-	const int64_t at[] = { INT64_MAX, INT64_MIN, -1, 400 };
+	const int64_t at[] = { INT64_MAX, INT64_MIN, -1000, 400 };
 	const int64_t read[] = { 1, 1, 1, 600 };
 	struct state_sent was = sent;
 
