@@ -206,8 +206,8 @@ static int obey(void)
 		else if (!strcmp(verb, "cancel"))
 			cancel_next_daemon();
 		else if (!strcmp(verb, "upgraded"))
-			return write(hand_over, "!", 1) != 1 ||
-			       notify_send(&manager, "UPGRADED=1");
+			return notify_send(&manager, "UPGRADED=1") ||
+			       write(hand_over, "!", 1) != 1;
 		else if (!strcmp(verb, "exit"))
 			return atoi(rest);
 		wait_for_manager();
