@@ -96,7 +96,7 @@ def fates(path, talk):
     jobs = np.frombuffer(
         raw[trace.HEADER.itemsize + head["json_bytes"]:], trace.JOB_RECORD)
     mine = jobs[(jobs["kind"] == trace.JOB) &
-                (jobs["call"] == talk.way.c["a"]["stream"])]
+                (jobs["task"] == talk.way.c["a"]["stream"])]
     fate = ["s"] * len(talk.said)
     frame_bytes = 2 * talk.way.b[1].samples
     for job in mine:
