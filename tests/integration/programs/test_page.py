@@ -78,7 +78,7 @@ def page(tmp_path_factory):
             f.setparams((1, 2, 8000, 0, "NONE", ""))
             f.writeframes(bytes(2 * 8000))
     (folder / "out/fifo/heard.json").write_text(json.dumps(
-        {"call": 1, "quiet": [0, 1], "age": [0, 1]}))
+        {"stream": 1, "quiet": [0, 1], "age": [0, 1]}))
     for command in (
             [BUILD / "codec-sim", folder / f"{LONG}.yaml",
              "--out", folder / "out", *(f"--scheduler={name}" for name in names)],
