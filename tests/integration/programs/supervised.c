@@ -21,6 +21,7 @@
  * and "n" before it is ready, and obeys when it is the daemon.
  */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -108,12 +109,23 @@ static void put_many(unsigned n)
 	}
 }
 
+/* A signal interrupts, where a sanitizer calls its handler later. */
+static ssize_t read_some(int fd, void *to, size_t size)
+{
+	ssize_t n;
+
+	do {
+		n = read(fd, to, size);
+	} while (n < 0 && errno == EINTR);
+	return n;
+}
+
 /* A daemon that follows reads the lines behind this one. */
 static bool read_line(char *line, size_t size)
 {
 	size_t n = 0;
 
-	while (n < size - 1 && read(STDIN_FILENO, &line[n], 1) == 1)
+	while (n < size - 1 && read_some(STDIN_FILENO, &line[n], 1) == 1)
 		if (line[n++] == '\n') {
 			line[n - 1] = '\0';
 			return true;
@@ -135,7 +147,7 @@ static void start_next_daemon(const char *program)
 		abort();
 	(void)close(pair[1]);
 	hand_over = pair[0];
-	len = read(hand_over, said, sizeof(said));
+	len = read_some(hand_over, said, sizeof(said));
 	printf("%.*s\n", (int)len, said);
 }
 
@@ -144,7 +156,7 @@ static void cancel_next_daemon(void)
 	char said;
 
 	(void)notify_send(&manager, "UPGRADE=");
-	while (read(hand_over, &said, 1) > 0)
+	while (read_some(hand_over, &said, 1) > 0)
 		;
 	(void)close(hand_over);
 }
@@ -160,7 +172,7 @@ static void be_next(int fd)
 	if (write(fd, "ready", 5) != 5)
 		abort();
 	/* without the word the other one has died, and it is killed */
-	while (read(fd, &said, 1) != 1)
+	while (read_some(fd, &said, 1) != 1)
 		(void)poll(NULL, 0, 1000);
 	(void)close(fd);
 }
