@@ -151,7 +151,8 @@ int state_put_text(struct state_slot *slot, const char *text, size_t bytes)
 
 	if (bytes > STATE_TEXT_MAX)
 		return -EMSGSIZE;
-	/* release: what was killed on the way leaves the other half */
+	/* first, and seen first: a process killed on the way leaves the other
+	 * half */
 	atomic_store_explicit(&to->generation, 0, memory_order_seq_cst);
 	to->bytes = bytes;
 	for (unsigned i = 0; i < text_words(bytes); i++) {

@@ -5,8 +5,8 @@
  *
  * The old process waits for the new one by its event loop until that is ready.
  * From then on it does nothing else until all is over: requests wait in their
- * sockets. A few calls are on their way at a time, so the gap of each is theirs
- * and that of the few before.
+ * sockets. Calls move in batches: one is paused here while the one before
+ * begins in the new process, so a call's gap is that of two batches.
  */
 #define _GNU_SOURCE
 #include "app/runner/upgrade.h"
@@ -55,7 +55,8 @@ struct upgrade {
 	struct upgrade_config cfg;
 	int fd;
 	struct event *said, *late;
-	/* up to these ids: not read any more; at rest, and the new one's */
+	/* The last id whose sockets are not read any more, and the last one
+	 * that is sent to the new process: no worker is in it. */
 	uint32_t paused[NODE_UNIT_KINDS], given[NODE_UNIT_KINDS];
 	bool shared_paused;
 	unsigned moved; /* calls */
@@ -233,17 +234,24 @@ static int send_slot(const struct upgrade *u, const struct node_move *m,
 	return err ? cr_fail(e, err, "the hand-over: %s", strerror(-err)) : 0;
 }
 
-/* The same of a call that is there, and goes on: nothing of it is on its way.
- */
+/* Send @text without descriptors. 0, or -errno with @e. */
+static int send_text(const struct upgrade *u, const char *text,
+		     struct cr_err *e)
+{
+	int err = send_words(u->fd, text, NULL, 0);
+
+	return err ? cr_fail(e, err, "the hand-over: %s", strerror(-err)) : 0;
+}
+
+/* A call at the shared port, which was sent ahead, goes on in the new process:
+ * it is at rest here. */
 static int send_on(const struct upgrade *u, const struct node_unit *unit,
 		   struct cr_err *e)
 {
 	char text[TEXT];
-	int err;
 
 	(void)snprintf(text, sizeof(text), "on %" PRIu32, unit->id);
-	err = send_words(u->fd, text, NULL, 0);
-	return err ? cr_fail(e, err, "the hand-over: %s", strerror(-err)) : 0;
+	return send_text(u, text, e);
 }
 
 /* Calls at the shared port, while this process has them still. */
@@ -257,9 +265,9 @@ static int send_ahead(const struct upgrade *u, struct cr_err *e)
 	while (!err && node_unit_next(u->cfg.node, NODE_UNIT_SHARED, &at)) {
 		(void)node_unit_pause(&at, m); /* it has no ports */
 		(void)snprintf(text, sizeof(text), "ahead %u", m[0].slot);
-		err = send_words(u->fd, text, NULL, 0);
-		err = err ? cr_fail(e, err, "the hand-over: %s", strerror(-err))
-			  : expect_words(u->fd, "moved", ANSWER_LIMIT, e);
+		err = send_text(u, text, e);
+		if (!err)
+			err = expect_words(u->fd, "moved", ANSWER_LIMIT, e);
 	}
 	return err;
 }
@@ -328,7 +336,7 @@ static int finish_batch(struct upgrade *u, const struct batch *b,
 	return err;
 }
 
-/* A batch is being stopped here while the one before begins there. */
+/* Move all units of @kind, batch by batch. */
 static int move_kind(struct upgrade *u, enum node_unit_kind kind,
 		     struct cr_err *e)
 {
@@ -357,20 +365,18 @@ static int send_costs(const struct upgrade *u, struct cr_err *e)
 	int err = 0;
 
 	for (unsigned i = 0; !err && node_move_cost(u->cfg.node, i, text); i++)
-		err = send_words(u->fd, text, NULL, 0);
-	return err ? cr_fail(e, err, "the hand-over: %s", strerror(-err)) : 0;
+		err = send_text(u, text, e);
+	return err;
 }
 
 static int send_scheduler(const struct upgrade *u, struct cr_err *e)
 {
 	char text[TEXT], is[NODE_SPEC_MAX];
-	int err;
 
 	node_scheduler(u->cfg.node, is, sizeof(is));
 	(void)snprintf(text, sizeof(text), "scheduler %s\n%s", u->cfg.scheduler,
 		       is);
-	err = send_words(u->fd, text, NULL, 0);
-	return err ? cr_fail(e, err, "the hand-over: %s", strerror(-err)) : 0;
+	return send_text(u, text, e);
 }
 
 static int move_all(struct upgrade *u, struct cr_err *e)
@@ -393,14 +399,13 @@ static int move_all(struct upgrade *u, struct cr_err *e)
 		err = wait_for_receivers(n, node_move_taken, e);
 	if (!err)
 		err = move_kind(u, NODE_UNIT_SHARED, e);
-	/* last: what its own calls have learned is more */
+	/* last: a part that the new process knows by then is not replaced */
 	if (!err)
 		err = send_costs(u, e);
 	if (err)
 		return err;
-	err = send_words(u->fd, "end", NULL, 0);
-	return err ? cr_fail(e, err, "the hand-over: %s", strerror(-err))
-		   : expect_words(u->fd, "alive", ALIVE_LIMIT, e);
+	err = send_text(u, "end", e);
+	return err ? err : expect_words(u->fd, "alive", ALIVE_LIMIT, e);
 }
 
 /* The supervisor's queue may be full. 0, or -errno after a second. */
