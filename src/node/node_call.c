@@ -97,13 +97,13 @@ static int find_endpoint(struct node *n, struct endpoint_spec *r,
 			       "%sendpoint: call %" PRIu32
 			       " has endpoint %" PRIu32,
 			       path, ep->call->id, id);
-	if (!ep->spec.side.name)
+	if (!ep->spec->side.name)
 		return cr_fail(e, -EINVAL,
 			       "%sendpoint: endpoint %" PRIu32
 			       " has no codec: tell it "
 			       "by endpoint.change",
 			       path, id);
-	*r = ep->spec;
+	*r = *ep->spec;
 	r->endpoint = id;
 	return 0;
 }
@@ -886,14 +886,14 @@ static int start_changed(struct node *n, const struct call_spec *spec,
 			 struct node_call_change *ch,
 			 struct node_cost_wait *lacks, struct cr_err *e)
 {
-	const struct endpoint_spec was[2] = { ep[0]->spec, ep[1]->spec };
+	const struct endpoint_spec was[2] = { *ep[0]->spec, *ep[1]->spec };
 	int err;
 
 	for (unsigned i = 0; i < 2; i++)
-		ep[i]->spec = ch->next[i];
+		*ep[i]->spec = ch->next[i];
 	err = start_call_of(n, spec, lacks, &ch->c, e);
 	for (unsigned i = 0; i < 2; i++)
-		ep[i]->spec = was[i];
+		*ep[i]->spec = was[i];
 	return err;
 }
 

@@ -283,6 +283,7 @@ static void free_endpoint(struct node_endpoint *ep)
 	if (ep->endpoint)
 		state_slot_give(ep->node->cfg.state, ep->endpoint->cfg.state);
 	endpoint_free(ep->endpoint);
+	free(ep->spec);
 	free(ep);
 }
 
@@ -576,21 +577,26 @@ int node_endpoint_open_kept(struct node *n, const struct endpoint_spec *r,
 				    : (enum endpoint_rtcp_mode)r->rtcp,
 		.use = { node_random_ssrc(), RTP_CLOCK, RTP_CLOCK },
 	};
-	struct endpoint_spec spec = *r;
+	struct endpoint_spec *spec = malloc(sizeof(*spec));
 	struct endpoint_cfg cfg = { .state = state };
 	struct node_endpoint *ep;
 	struct interface *at;
-	int err = node_refuse_short(n, e);
+	int err = spec ? node_refuse_short(n, e)
+		       : cr_fail(e, -ENOMEM, "out of memory for an endpoint");
 
-	if (!err)
-		err = check_endpoint(n, &spec, names, &cfg.terms, &at, e);
+	if (!err) {
+		*spec = *r;
+		err = check_endpoint(n, spec, names, &cfg.terms, &at, e);
+	}
 	if (!err)
 		err = node_endpoint_new(n, at, &cfg, &rtcp, &ep, e);
-	if (err)
+	if (err) {
+		free(spec);
 		return err;
+	}
 	ep->spec = spec;
-	endpoint_hold(ep->endpoint, spec.hold);
-	endpoint_rtcp_set_destination(ep->endpoint, &spec.rtcp_address);
+	endpoint_hold(ep->endpoint, spec->hold);
+	endpoint_rtcp_set_destination(ep->endpoint, &spec->rtcp_address);
 	if (n->restoring && n->restoring->how != RESTORE_MOVED)
 		ep->id = n->restoring->stream[n->restoring->end].endpoint;
 	/* they wrap; 0 is none's */
@@ -715,7 +721,7 @@ static uint32_t ssrc_to(const struct node_endpoint *ep)
 		    node_stream_settings(node_call_stream(c, i))
 				    ->out_endpoint == ep->endpoint)
 			st = node_call_stream(c, i);
-	return st ? node_stream_settings(st)->ssrc_out : ep->spec.out_ssrc;
+	return st ? node_stream_settings(st)->ssrc_out : ep->spec->out_ssrc;
 }
 
 /* Follow it through our endpoint or stream that receives it. False: none does.
@@ -734,7 +740,7 @@ static bool pass_through_call(struct passing *at)
 			return false;
 		(void)destination_read(&ep->endpoint->to, &at->to);
 		if (!at->to.ss_family) /* a call that is about to begin */
-			at->to = ep->spec.address;
+			at->to = ep->spec->address;
 		at->ssrc = ssrc_to(ep);
 	} else if (st) {
 		at->to = node_stream_settings(st)->to;
@@ -876,7 +882,7 @@ int node_endpoint_check_change(struct endpoint_spec *out,
 	const struct node_endpoint *other = c ? node_call_peer(c, ep) : NULL;
 	int err;
 
-	*out = ep->spec;
+	*out = *ep->spec;
 	apply_change(out, to);
 	err = check_endpoint_hears(ep, to, out, names, e);
 	if (!err)
@@ -899,9 +905,9 @@ void node_endpoint_change(struct node_endpoint *ep,
 	struct endpoint *of = ep->endpoint;
 	struct learn_terms terms = of->cfg.terms;
 
-	if (next->hold != ep->spec.hold)
+	if (next->hold != ep->spec->hold)
 		endpoint_hold(of, next->hold);
-	ep->spec = *next;
+	*ep->spec = *next;
 	if (endpoint_spec_hears(to)) {
 		terms.mode = (enum learn_mode)next->learn;
 		terms.signalled = next->address;
@@ -926,12 +932,12 @@ void node_endpoint_info(const struct node_endpoint *ep,
 		.probation = count[LEARN_COUNTER_waiting],
 		.ssrc_changes = count[LEARN_COUNTER_ssrc_changes],
 		.address_changes = count[LEARN_COUNTER_address_changes],
-		.hold = ep->spec.hold,
+		.hold = ep->spec->hold,
 		.call = ep->call ? node_call_id(ep->call) : 0,
-		.codec = ep->spec.side.name,
-		.mode = ep->spec.side.mode,
-		.ptime = ep->spec.ptime,
-		.in_ptime = ep->spec.in_ptime,
+		.codec = ep->spec->side.name,
+		.mode = ep->spec->side.mode,
+		.ptime = ep->spec->ptime,
+		.in_ptime = ep->spec->in_ptime,
 	};
 	node_endpoint_address(ep, out->address, sizeof(out->address));
 	(void)destination_read(&of->to, &out->to);

@@ -32,12 +32,12 @@ struct node_endpoint {
 	struct node *node;
 	struct rcu_later rcu;
 	/** Clients name it so. 0: of a call of one stream, where nobody names
-	 * it; it has no spec then, and is in no tree. */
+	 * it; it is in no tree. */
 	uint32_t id;
 	RB_ENTRY(node_endpoint) by_id;
 	/** As it was asked for, and has been changed since. Texts are static;
-	 * the interface is no part of it. */
-	struct endpoint_spec spec;
+	 * the interface is no part of it. NULL: it has no id. */
+	struct endpoint_spec *spec;
 	void *owner; /**< the session; the user's                    */
 	bool opened; /**< by itself: no call ends it         */
 	/** Its state, of one that was opened by itself; or NULL. */

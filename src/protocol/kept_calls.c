@@ -219,7 +219,7 @@ static void renew_two(struct call_spec *spec, const struct node_call *c)
 			keep_endpoint(ep);
 			continue;
 		}
-		spec->end[i] = ep->spec;
+		spec->end[i] = *ep->spec;
 		spec->end[i].interface = at;
 	}
 }
@@ -307,7 +307,7 @@ void keep_endpoint(struct node_endpoint *ep)
 	if (!ep->slot)
 		return;
 	node_endpoint_past(ep, &past);
-	party = field_write_request(kept_party_fields, &ep->spec);
+	party = field_write_request(kept_party_fields, ep->spec);
 	set_member(party, "interface", json_string(ep->interface->cfg.name));
 	o = json_pack("{s:o, s:b, s:o}", "end",
 		      field_write_request(end_past_fields, &past), "opened",

@@ -231,7 +231,7 @@ static void known_of_parties(char *out, size_t size)
 	size_t at = 0;
 
 	for (; p; p = node_endpoint_after(scratch.rig.node, p->id)) {
-		const struct endpoint_spec *s = &p->spec;
+		const struct endpoint_spec *s = p->spec;
 		char address[64] = "";
 
 		if (s->address.ss_family)
