@@ -201,7 +201,7 @@ struct state_version state_version(const struct state_slot *slot)
 	struct state_version v = { 0 };
 
 	/* a slot that is another call's by now has another check */
-	if (h->generation && !slot->taken)
+	if (h->generation && !slot->taken_over)
 		v.text = h->check ^ h->generation;
 	for (unsigned i = 0; i < 4; i++) {
 		const struct state_stream *s = &slot->stream[i / 2];
@@ -212,15 +212,15 @@ struct state_version state_version(const struct state_slot *slot)
 	return v;
 }
 
-void state_memory_taken(struct state_memory *m)
+void state_memory_taken_over(struct state_memory *m)
 {
 	for (unsigned i = 0; state_slot_seen(m, i); i++)
-		slot_of(m, i)->taken = has_text(slot_of(m, i));
+		slot_of(m, i)->taken_over = has_text(slot_of(m, i));
 }
 
-bool state_slot_taken(const struct state_slot *slot)
+bool state_slot_taken_over(const struct state_slot *slot)
 {
-	return slot->taken && has_text(slot);
+	return slot->taken_over && has_text(slot);
 }
 
 /* Of the text: which records there are, the records, a check. In this order, in

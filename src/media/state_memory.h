@@ -152,7 +152,7 @@ struct state_half {
  * slot is never touched, and has no memory. */
 struct state_slot {
 	struct state_stream stream[2];
-	_Atomic uint64_t taken; /**< 1: another node has taken the call */
+	_Atomic uint64_t taken_over; /**< 1: another node has the call */
 	struct state_half half[2];
 	_Atomic uint64_t word[STATE_TEXT_MAX / 8][2];
 };
@@ -277,11 +277,11 @@ struct state_version {
 	uint64_t text, records;
 };
 
-/** Of a call that another node has taken, the version of none. */
+/** Of a call that another node has taken over, the version of none. */
 struct state_version state_version(const struct state_slot *slot);
 
-/** Has another node taken the call, which runs here all the same? */
-bool state_slot_taken(const struct state_slot *slot);
+/** Has another node taken over the call, which runs here all the same? */
+bool state_slot_taken_over(const struct state_slot *slot);
 
 /** The records of a slot as a text, with the NUL: its length is always the
  * same. */
@@ -311,9 +311,9 @@ int state_memory_fd(const struct state_memory *m);
 uint64_t state_memory_run(const struct state_memory *m);
 uint64_t state_memory_new_run(struct state_memory *m);
 
-/** Another node has taken all calls that have a text now. Any thread; a call
- * that begins meanwhile may count as one of them. */
-void state_memory_taken(struct state_memory *m);
+/** Another node has taken over all calls that have a text now. Any thread; a
+ * call that begins meanwhile may count as one of them. */
+void state_memory_taken_over(struct state_memory *m);
 /** The ids that were given last, by any of its processes: clients may have them
  * although their calls have ended. One thread. */
 struct state_ids {

@@ -367,7 +367,7 @@ static int restore_noted(struct ng_service *sv, const struct node_call *c,
 	return err;
 }
 
-void ng_service_taken(struct ng_service *sv, const struct node_call *c)
+void ng_service_restored(struct ng_service *sv, const struct node_call *c)
 {
 	struct cr_err e;
 

@@ -81,8 +81,8 @@ int ng_restore_dialogs(struct ng_service *sv, bool all, struct cr_err *e);
 /** Its calls end. NULL is fine. */
 void ng_service_close(struct ng_service *s);
 
-/** @c was taken from another node: go on with its dialog, if it has one. */
-void ng_service_taken(struct ng_service *s, const struct node_call *c);
+/** @c of another node was restored: go on with its dialog, if it has one. */
+void ng_service_restored(struct ng_service *s, const struct node_call *c);
 
 /** Calls that were offered, and that nobody has answered yet; requests that
  * wait for their costs. */

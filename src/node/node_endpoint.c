@@ -119,7 +119,7 @@ int node_choose_interface(struct node *n,
 	const struct sockaddr_storage *was;
 	char text[64];
 
-	if (!past || past->how != RESTORE_TAKEN)
+	if (!past || past->how != RESTORE_TAKEOVER)
 		return interfaces_choose(&n->interfaces, request, at, e);
 	was = &past->stream[past->end].at;
 	for (unsigned i = 0; i < n->interfaces.n; i++) {
@@ -610,7 +610,7 @@ int node_endpoint_open_kept(struct node *n, const struct endpoint_spec *r,
 struct state_slot *node_take_slot(struct node *n)
 {
 	if (n->restoring) {
-		n->restoring->taken = true;
+		n->restoring->slot_owned = true;
 		return n->restoring->slot;
 	}
 	return n->cfg.state ? state_slot_take(n->cfg.state) : NULL;

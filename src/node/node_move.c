@@ -140,7 +140,7 @@ bool node_move_unread(const struct node *n)
 	return receivers_rest(n->receivers);
 }
 
-bool node_move_taken(const struct node *n)
+bool node_move_received(const struct node *n)
 {
 	return receivers_took_all(n->receivers);
 }

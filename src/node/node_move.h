@@ -74,9 +74,9 @@ void node_move_pause_shared(struct node *n);
 /** Have the receivers let go of all that was paused? A grace period later,
  * node_unit_rests() means what it says. */
 bool node_move_unread(const struct node *n);
-/** A grace period after that: have they taken what others have read for them
+/** A grace period after that: have they received what others have read for them
  * from the shared port? One more is needed then. */
-bool node_move_taken(const struct node *n);
+bool node_move_received(const struct node *n);
 /** Has all that was read of it been sent? */
 bool node_unit_rests(const struct node_unit *u);
 /** Go on with it: if it was at rest and @given, behind what the other process

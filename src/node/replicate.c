@@ -3,9 +3,11 @@
  * The thread that copies calls to a store, and reads those of another node.
  *
  *   connect: TIME, SET run, HKEYS    its clock; what it has of us
- *   round:   WATCH run taken-by, TIME, EXISTS alive (other), GET run taken-by
+ *   round:   WATCH run taken-over-by, TIME, EXISTS alive (other),
+ *            GET run taken-over-by
  *            MULTI, EXISTS calls, HSET, HDEL, EXPIRE, SET run alive, EXEC
- *   take:    GET run, EXISTS alive, SET taken-by NX, GET taken-by, HKEYS, HMGET
+ *   take:    GET run, EXISTS alive, SET taken-over-by NX, GET taken-over-by,
+ *            HKEYS, HMGET
  *
  * A round is made when something has changed, each BEAT, and before a take.
  * What fails closes the connection; a later one begins with all that the store
@@ -74,7 +76,7 @@ struct replicate {
 	struct cr_err why;
 
 	/* control's */
-	unsigned long long calls_taken, calls_dropped;
+	unsigned long long calls_restored, calls_dropped;
 	struct replica_asker asker; /* done NULL: nobody has asked */
 	struct event *answer;
 };
@@ -131,13 +133,13 @@ bool replica_batch_next(struct replica_books *b, const struct state_memory *m,
 
 		if (!slot && b->next >= b->end)
 			break;
-		b->seen_taken += slot && state_slot_taken(slot);
+		b->seen_taken_over += slot && state_slot_taken_over(slot);
 		note_change(b, b->next, slot, shift, out);
 	}
 	if (out->n == REPLICA_BATCH)
 		return false;
-	b->ntaken = b->seen_taken;
-	b->next = b->seen_taken = 0;
+	b->ntaken_over = b->seen_taken_over;
+	b->next = b->seen_taken_over = 0;
 	return true;
 }
 
@@ -159,7 +161,7 @@ void replica_batch_done(struct replica_books *b,
 void replica_books_clear(struct replica_books *b)
 {
 	memset(b->has, 0, sizeof(b->has));
-	b->end = b->next = b->calls = b->seen_taken = 0;
+	b->end = b->next = b->calls = b->seen_taken_over = 0;
 }
 
 void replica_batch_free(struct replica_batch *out)
@@ -286,20 +288,20 @@ static int read_run(struct replicate *r, struct cr_err *e)
 	return err;
 }
 
-/* GET taken-by. */
+/* GET taken-over-by. */
 static int read_mark(struct replicate *r, struct cr_err *e)
 {
 	redisReply *mark;
 	int err = want_reply(r, REDIS_REPLY_STRING, &mark, e);
 
 	if (!err && mark->type == REDIS_REPLY_STRING) {
-		state_memory_taken(r->cfg.state);
+		state_memory_taken_over(r->cfg.state);
 		(void)state_memory_new_run(r->cfg.state);
 		/* who has no calls loses none: the other one has begun */
 		log_event(r->books->calls ? LOG_ERROR : LOG_INFO,
-			  "replica-taken", LOG_STR("by", mark->str),
+			  "replica-taken-over", LOG_STR("by", mark->str),
 			  LOG_INT("calls", r->books->calls),
-			  LOG_STR("why", "that node has taken the calls that "
+			  LOG_STR("why", "that node has taken over the calls that "
 					 "this one has: nothing more is "
 					 "copied of them"));
 		err = -EALREADY;
@@ -337,7 +339,7 @@ static int begin_round(struct replicate *r, struct cr_err *e)
 	int err;
 
 	r->answer_by = clock_now() + STORE_LIMIT;
-	(void)key_of(mark, r->url.name, r->run, "taken-by");
+	(void)key_of(mark, r->url.name, r->run, "taken-over-by");
 	replica_queue(r->store, "WATCH", key_of(run, r->url.name, NULL, "run"),
 		      mark);
 	replica_queue(r->store, "TIME");
@@ -396,9 +398,9 @@ static int queue_changes(struct replicate *r, const struct replica_batch *b,
 	return queue_fields(r, &c[0]) + queue_fields(r, &c[1]);
 }
 
-/* Queue the deletion of what was taken of @hash of @p. Returns the number of
+/* Queue the deletion of what was restored of @hash of @p. Returns the number of
  * commands. */
-static int queue_taken(struct replicate *r, const struct replica *p,
+static int queue_restored(struct replicate *r, const struct replica *p,
 		       const char *hash)
 {
 	struct replica_command c = { 0 };
@@ -407,12 +409,12 @@ static int queue_taken(struct replicate *r, const struct replica *p,
 	replica_word(&c, "HDEL");
 	replica_word(&c, key_of(key, p->node, p->run, hash));
 	for (unsigned i = 0; i < p->n; i++)
-		if (p->call[i].taken)
+		if (p->call[i].restored)
 			replica_word(&c, p->call[i].number);
 	return queue_fields(r, &c);
 }
 
-/* Queue all commands of a batch; what was taken of @forget is deleted.
+/* Queue all commands of a batch; what was restored of @forget is deleted.
  * Returns the number of commands. */
 static int queue_batch(struct replicate *r, const struct replica_batch *b,
 		       const struct replica *forget)
@@ -433,8 +435,8 @@ static int queue_batch(struct replicate *r, const struct replica_batch *b,
 	replica_queue(s, "SET", key_of(alive, node, NULL, "alive"), r->run,
 		      "PX", ALIVE);
 	if (forget)
-		n += queue_taken(r, forget, "calls") +
-		     queue_taken(r, forget, "records");
+		n += queue_restored(r, forget, "calls") +
+		     queue_restored(r, forget, "records");
 	return n;
 }
 
@@ -476,7 +478,7 @@ static int write_batch(struct replicate *r, const struct replica_batch *b,
 	return err ? err : read_done(r, n, e);
 }
 
-/* Calls that were taken are deleted where they come from, when the store has
+/* Calls that were restored are deleted where they come from, when the store has
  * them as ours. */
 static int write_round(struct replicate *r, struct cr_err *e)
 {
@@ -530,7 +532,7 @@ static void note_up(struct replicate *r)
 			  LOG_INT("port", r->url.port));
 	s->up = true;
 	s->calls = r->books->calls;
-	s->taken = r->books->ntaken;
+	s->taken_over = r->books->ntaken_over;
 	s->why[0] = '\0';
 	r->retry = 0;
 	show_stats(r);
@@ -626,9 +628,9 @@ static int read_some(struct replicate *r, struct replica *p,
 	return err;
 }
 
-/* Mark the last run of @p->node as taken, unless another node has. 0; -ENOENT,
- * -EBUSY: there is nothing to take; or another -errno, with @e. */
-static int mark_taken(struct replicate *r, struct replica *p, struct cr_err *e)
+/* Mark the last run of @p->node as taken over, unless another node has. 0;
+ * -ENOENT, -EBUSY: there is nothing to take; or another -errno, with @e. */
+static int mark_taken_over(struct replicate *r, struct replica *p, struct cr_err *e)
 {
 	char run[KEY_TEXT], alive[KEY_TEXT], mark[KEY_TEXT];
 	redisReply *is = NULL, *lives = NULL, *by = NULL;
@@ -646,7 +648,7 @@ static int mark_taken(struct replicate *r, struct replica *p, struct cr_err *e)
 	if (!err) {
 		p->alive = lives->integer != 0;
 		(void)snprintf(p->run, sizeof(p->run), "%.19s", is->str);
-		(void)key_of(mark, p->node, p->run, "taken-by");
+		(void)key_of(mark, p->node, p->run, "taken-over-by");
 		replica_queue(r->store, "SET", mark, r->url.name, "EX",
 			      TAKEN_LIMIT, "NX");
 		replica_queue(r->store, "GET", mark);
@@ -656,7 +658,7 @@ static int mark_taken(struct replicate *r, struct replica *p, struct cr_err *e)
 		err = want_reply(r, REDIS_REPLY_STRING, &by, e);
 	if (!err && (!by->str || strcmp(by->str, r->url.name) != 0))
 		err = cr_fail(e, -EBUSY,
-			      "node %.200s has taken the calls of "
+			      "node %.200s has taken over the calls of "
 			      "node %s already",
 			      by->str ? by->str : "", p->node);
 	freeReplyObject(is);
@@ -674,7 +676,7 @@ static int take_replica(struct replicate *r, struct replica *p,
 
 	r->answer_by = clock_now() + STORE_LIMIT;
 	p->shift = -r->shift;
-	err = mark_taken(r, p, e);
+	err = mark_taken_over(r, p, e);
 	if (err)
 		return err;
 	replica_queue(r->store, "HKEYS", key_of(key, p->node, p->run, "calls"));
@@ -794,7 +796,7 @@ static void on_answer(evutil_socket_t fd, short what, void *arg)
 		asker.done(asker.arg, got, &why);
 	if (!got)
 		return;
-	/* what was taken before has been deleted by the round before it */
+	/* what was restored before has been deleted by the round before it */
 	(void)pthread_mutex_lock(&r->lock);
 	r->forget = got;
 	(void)pthread_mutex_unlock(&r->lock);
@@ -850,13 +852,14 @@ void replicate_stats(struct replicate *r, struct replicate_stats *out)
 	(void)pthread_mutex_lock(&r->lock);
 	*out = r->seen;
 	(void)pthread_mutex_unlock(&r->lock);
-	out->calls_taken = r->calls_taken;
+	out->calls_restored = r->calls_restored;
 	out->calls_dropped = r->calls_dropped;
 }
 
-void replicate_count(struct replicate *r, unsigned taken, unsigned dropped)
+void replicate_count(struct replicate *r, unsigned restored,
+		     unsigned dropped)
 {
-	r->calls_taken += taken;
+	r->calls_restored += restored;
 	r->calls_dropped += dropped;
 }
 

@@ -12,17 +12,18 @@
  *   codec-runner:NODE:RUN:calls     hash: number of a slot -> text of its call
  *   codec-runner:NODE:RUN:records   hash: the same -> records of its streams,
  *                                   times by the store's clock
- *   codec-runner:NODE:RUN:taken-by  the node that has taken that run's calls,
- *                                   the first one that asked: nothing more is
- *                                   written of them; for a week
+ *   codec-runner:NODE:RUN:taken-over-by
+ *                                   the node that has taken over that run's
+ *                                   calls, the first one that asked: nothing
+ *                                   more is written of them; for a week
  *
  * The others expire an hour after the node was last heard.
  *
- * What is written together is written if neither taken-by nor run has been
- * touched (WATCH, MULTI, EXEC): who has marked a run as taken reads the last of
- * it, and a new process or connection of the node comes behind all that the one
- * before it wrote. A node that is there all the same begins another run, in
- * which the calls that it has at that moment are none.
+ * What is written together is written if neither taken-over-by nor run has been
+ * touched (WATCH, MULTI, EXEC): who has marked a run as taken over reads the
+ * last of it, and a new process or connection of the node comes behind all that
+ * the one before it wrote. A node that is there all the same begins another
+ * run, in which the calls that it has at that moment are none.
  */
 #ifndef NODE_REPLICATE_H
 #define NODE_REPLICATE_H
@@ -60,8 +61,8 @@ struct replica_books {
 	unsigned end;	/**< no slot from here on is in the store */
 	unsigned next;	/**< the slot that is looked at next      */
 	unsigned calls; /**< slots that the store has             */
-	/** Slots whose calls another node has taken; so far in this look. */
-	unsigned ntaken, seen_taken;
+	/** Slots whose calls another node has taken over; so far in this look. */
+	unsigned ntaken_over, seen_taken_over;
 	/** The text of a slot as it may be in a store, to be freed; NULL: out
 	 * of memory. */
 	char *(*text_of)(const char *kept);
@@ -100,10 +101,10 @@ struct replicate_stats {
 	bool up;	/**< the store has answered the last time           */
 	bool silent;	/**< the other node has not been heard of for 2 s   */
 	unsigned calls; /**< that the store has                          */
-	unsigned taken; /**< that another node has taken, and run here */
+	unsigned taken_over; /**< by another node, and run here */
 	unsigned long long batches, failures;
-	/* those that were taken from others: control's */
-	unsigned long long calls_taken, calls_dropped;
+	/* of another node: control's */
+	unsigned long long calls_restored, calls_dropped;
 	char why[200]; /**< the last failure; "" */
 };
 
@@ -119,14 +120,15 @@ void replicate_pause(struct replicate *r);
 void replicate_resume(struct replicate *r);
 /** Control thread. */
 void replicate_stats(struct replicate *r, struct replicate_stats *out);
-/** Calls were taken, and could not be. Control thread. */
-void replicate_count(struct replicate *r, unsigned taken, unsigned dropped);
+/** Calls of another node were restored, and could not be. Control thread. */
+void replicate_count(struct replicate *r, unsigned restored,
+		     unsigned dropped);
 
 /** A call as another node has left it: as call.export says it. */
 struct replica_call {
 	const char *text, *records; /**< NULL: none              */
 	char number[8];		    /**< of its slot there        */
-	bool taken;		    /**< set by done()           */
+	bool restored;	    /**< set by done()           */
 };
 
 /** The calls of another node. */
@@ -145,10 +147,11 @@ struct replica_asker {
 	void *arg;
 };
 
-/** Mark the calls of @node (NULL: of replicate_config.other) as taken, unless
- * another node has, and read them; when @asker has returned, delete those that
- * it has taken: a repeat takes others, until they expire. 0; -EINVAL: it is
- * another node; -EBUSY: somebody has asked already; with @e. Control thread. */
+/** Mark the calls of @node (NULL: of replicate_config.other) as taken over,
+ * unless another node has, and read them; when @asker has returned, delete
+ * those that it has restored: a repeat takes others, until they expire. 0;
+ * -EINVAL: it is another node; -EBUSY: somebody has asked already; with @e.
+ * Control thread. */
 int replicate_take(struct replicate *r, const char *node,
 		   const struct replica_asker *asker, struct cr_err *e);
 

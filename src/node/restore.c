@@ -396,7 +396,7 @@ int node_restore_as(struct node *n, struct call_past *past, struct cr_err *e)
 	past->last_id = past->id - 1;
 	if (past->how == RESTORE_MOVED)
 		return 0;
-	if (past->how == RESTORE_TAKEN && check_ids(n, past, e))
+	if (past->how == RESTORE_TAKEOVER && check_ids(n, past, e))
 		return -EEXIST;
 	for (unsigned i = 0; i < 2 && !n->restores_ahead; i++) {
 		if (!past->slot->stream[i].working)
@@ -430,7 +430,7 @@ void node_restored(struct node *n, const struct call_past *past, bool is)
 			n->cfg.store,
 			node_endpoint_name(name, past->stream[0].endpoint));
 	state_slot_end(past->slot);
-	if (!past->taken)
+	if (!past->slot_owned)
 		state_slot_give(n->cfg.state, past->slot);
 }
 
@@ -480,7 +480,7 @@ int node_restore_at_shared(const struct node *n, struct cr_err *e)
 
 	/* in an upgrade, the options may be others */
 	if (!n->restoring ||
-	    (n->restoring->how != RESTORE_TAKEN && !n->cfg.arrives))
+	    (n->restoring->how != RESTORE_TAKEOVER && !n->cfg.arrives))
 		return 0;
 	(void)getsockname(n->fd[0], (struct sockaddr *)&at, &len);
 	if (address_equal(&at, &n->restoring->stream[0].at))

@@ -40,9 +40,9 @@ struct node_endpoint;
 
 /** How a call goes on. */
 enum restore_how {
-	RESTORE_HELD,  /**< with the sockets that were held              */
-	RESTORE_TAKEN, /**< of a machine that died: at the same ports    */
-	RESTORE_MOVED  /**< of another node: at any ports, with new ids  */
+	RESTORE_HELD,	  /**< with the sockets that were held              */
+	RESTORE_TAKEOVER, /**< of a machine that died: at the same ports    */
+	RESTORE_MOVED	  /**< of another node: at any ports, with new ids  */
 };
 
 /** A stream whose process has died. */
@@ -66,7 +66,7 @@ struct call_past {
 	struct stream_past stream[2];
 	struct state_slot *slot;
 	/* the node's */
-	bool taken;	  /**< the slot has an owner */
+	bool slot_owned;  /**< else node_restored() frees it */
 	unsigned end;	  /**< that is being opened, or its stream */
 	uint32_t last_id; /**< of its streams, so far */
 };

@@ -600,8 +600,8 @@ static void finish_taken(struct service *sv, const struct taken *t)
 	struct node_call *c = node_call_find(sv->node, t->call);
 
 	/* a dialog that cannot go on has ended all of its calls */
-	if (c && sv->cfg.taken)
-		sv->cfg.taken(sv->cfg.arg, c);
+	if (c && sv->cfg.restored)
+		sv->cfg.restored(sv->cfg.arg, c);
 	if (ep && !ep->opened && !ep->call)
 		node_endpoint_disown(ep);
 }
@@ -622,7 +622,7 @@ unsigned take_calls(struct service *sv, struct replica *got, unsigned *dropped)
 
 			if (call != is_endpoint(&t[i]))
 				(void)take_foreign(sv, &t[i], &got->call[i],
-						   got->shift, RESTORE_TAKEN,
+						   got->shift, RESTORE_TAKEOVER,
 						   &e);
 		}
 	for (unsigned i = 0; t && i < got->n; i++)
@@ -630,7 +630,7 @@ unsigned take_calls(struct service *sv, struct replica *got, unsigned *dropped)
 	for (unsigned i = 0; t && i < got->n; i++) {
 		bool is = node_call_find(sv->node, t[i].call) != NULL;
 
-		got->call[i].taken =
+		got->call[i].restored =
 			is || node_endpoint_find(sv->node, t[i].endpoint);
 		taken += is;
 		*dropped += !is && !is_endpoint(&t[i]);

@@ -66,9 +66,9 @@ struct service_config {
 	/** The number of things that a drain waits for beside those that run.
 	 * NULL: none. */
 	unsigned (*pending)(void *arg);
-	/** @c was taken from another node, as all that were taken with it.
+	/** @c of another node was restored, as all that came with it.
 	 * NULL: of no interest. */
-	void (*taken)(void *arg, struct node_call *c);
+	void (*restored)(void *arg, struct node_call *c);
 	/** As node_config.deaf(): service_drain() should follow. May be NULL.
 	 */
 	void (*deaf)(void *arg);

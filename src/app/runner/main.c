@@ -379,12 +379,12 @@ static unsigned pending(void *arg)
 	return d->ng ? ng_service_pending(d->ng) : 0;
 }
 
-static void taken(void *arg, struct node_call *c)
+static void call_restored(void *arg, struct node_call *c)
 {
 	const struct daemon *d = arg;
 
 	if (d->ng)
-		ng_service_taken(d->ng, c);
+		ng_service_restored(d->ng, c);
 }
 
 /* Calls that a receiver does not hear any more are of no use to anybody. Other
@@ -727,7 +727,7 @@ static int start_daemon(struct daemon *d, struct cr_err *e)
 	d->opt.service.base = d->base;
 	d->opt.service.drained = drained;
 	d->opt.service.pending = pending;
-	d->opt.service.taken = taken;
+	d->opt.service.restored = call_restored;
 	d->opt.service.deaf = deaf;
 	d->opt.service.upgrade = on_upgrade;
 	d->config = (struct config_state){ .file = d->opt.from.path,

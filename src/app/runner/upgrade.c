@@ -396,7 +396,7 @@ static int move_all(struct upgrade *u, struct cr_err *e)
 	u->shared_paused = true;
 	err = wait_for_receivers(n, node_move_unread, e);
 	if (!err)
-		err = wait_for_receivers(n, node_move_taken, e);
+		err = wait_for_receivers(n, node_move_received, e);
 	if (!err)
 		err = move_kind(u, NODE_UNIT_SHARED, e);
 	/* last: a part that the new process knows by then is not replaced */

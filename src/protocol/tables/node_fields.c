@@ -158,7 +158,7 @@ const struct field hello_result_fields[] = {
 
 const struct field takeover_fields[] = {
 	{ ROW_TEXT(takeover, "node", node), .without = "that of --standby-of",
-	  .help = "name of the node whose calls are to be taken" },
+	  .help = "name of the node whose calls are to be taken over" },
 	{ 0 },
 };
 
@@ -167,7 +167,7 @@ const struct field takeover_result_fields[] = {
 	{ ROW_INT(takeover_result, "calls", calls),
 	  .help = "number of its calls that run here now" },
 	{ ROW_INT(takeover_result, "dropped", dropped),
-	  .help = "number of those that could not be taken, see the log" },
+	  .help = "number of those that could not be restored, see the log" },
 	{ ROW_BOOL(takeover_result, "alive", alive),
 	  .help = "it was still there less than 2 s before" },
 	{ 0 },
@@ -832,10 +832,10 @@ const struct field replicate_stats_fields[] = {
 	{ ROW_BOOL(replicate_stats, "up", up),
 	  GAUGE("replica_up",
 		"1: the store of calls has answered the last time") },
-	{ ROW_INT(replicate_stats, "taken", taken),
-	  GAUGE("replica_taken_calls",
-		"Calls that run here although another node has taken them: "
-		"nothing more is copied of them") },
+	{ ROW_INT(replicate_stats, "taken_over", taken_over),
+	  GAUGE("replica_taken_over_calls", "Calls that run here although "
+					    "another node has taken them over: "
+					    "nothing more is copied of them") },
 	{ ROW_BOOL(replicate_stats, "silent", silent),
 	  GAUGE("replica_other_silent",
 		"1: the node that this one is a standby of has not been heard "
@@ -851,12 +851,12 @@ const struct field replicate_stats_fields[] = {
 	  COUNTER("replica_failures_total",
 		  "Times that the store was away, slow, full or answered "
 		  "something else") },
-	{ ROW_INT(replicate_stats, "calls_taken", calls_taken),
-	  COUNTER("replica_calls_taken_total",
-		  "Calls that were taken from another node") },
+	{ ROW_INT(replicate_stats, "calls_restored", calls_restored),
+	  COUNTER("replica_calls_restored_total",
+		  "Calls of another node that were restored here") },
 	{ ROW_INT(replicate_stats, "calls_dropped", calls_dropped),
 	  COUNTER("replica_calls_dropped_total",
-		  "Calls of another node that could not be taken") },
+		  "Calls of another node that could not be restored") },
 	{ ROW_TEXT(replicate_stats, "why", why),
 	  .help = "why the store is not up, if it is not" },
 	{ 0 },

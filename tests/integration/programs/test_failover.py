@@ -184,7 +184,7 @@ def test_the_calls_of_a_machine_that_died_go_on_at_another(store, node):
         b.control.ask("call.stop", {"call": call})
     assert {r["reason"] for r in b.ended(len(calls))} == {"stopped"}
     b.until(lambda s: s["calls"] == 1)
-    assert b.replica()["calls_taken"] == len(calls)
+    assert b.replica()["calls_restored"] == len(calls)
 
 
 @pytest.fixture
@@ -571,7 +571,7 @@ def test_a_store_by_tls_shows_who_it_is(store, node, tmp_path):
     assert (taken["calls"], taken["dropped"]) == (len(calls), 0)
 
 
-def test_a_node_whose_calls_were_taken_writes_no_more_of_them(store, node):
+def test_a_node_whose_calls_were_taken_over_writes_no_more_of_them(store, node):
     redis, host = store(), own_host()
     a = node("a", redis.url("a"), host)
     b = node("b", redis.url("b"), host, "--standby-of", "a")
@@ -582,15 +582,15 @@ def test_a_node_whose_calls_were_taken_writes_no_more_of_them(store, node):
     assert taken == {"node": "a", "calls": 0, "dropped": 1, "alive": True}
     b.d.logged("call-not-taken", "in use")
     assert b.replica()["calls_dropped"] == 1
-    a.d.logged("replica-taken by=\"b\" calls=1")
-    a.until(lambda s: s["taken"] == 1 and s["calls"] == 0)
+    a.d.logged("replica-taken-over by=\"b\" calls=1")
+    a.until(lambda s: s["taken_over"] == 1 and s["calls"] == 0)
     # later calls are copied, of which another node may take care again
     later = a.one(1001)
     a.until(lambda s: s["calls"] == 1)
     assert [json.loads(text)["past"]["call"] for text in redis.calls("a")] == [
         later.call]
     a.control.ask("call.stop", {"call": phone.call})
-    a.until(lambda s: s["taken"] == 0)
+    a.until(lambda s: s["taken_over"] == 0)
     assert_calls_go_on(a)
     a.until(lambda s: s["calls"] == 1)
     a.die()
@@ -615,11 +615,11 @@ def test_a_split_brain_outlives_a_crash(store, node):
     call = a.start(a={"codec": "pcmu"}, b={"codec": "pcma"})["call"]
     a.until(lambda s: s["calls"] == 1)
     assert b.control.ask("takeover", {})["result"]["alive"]
-    a.until(lambda s: s["taken"] == 1)
+    a.until(lambda s: s["taken_over"] == 1)
     os.kill(child_of(a), signal.SIGKILL)
     a.d.logged("calls-restored calls=1 dropped=0")
     a.control = Control(a.path)
-    a.until(lambda s: s["up"] and s["taken"] == 1)
+    a.until(lambda s: s["up"] and s["taken_over"] == 1)
     later = a.start(a={"codec": "pcmu"}, b={"codec": "pcma"})["call"]
     a.until(lambda s: s["calls"] == 1)
     text, = redis.calls("a")
@@ -628,7 +628,7 @@ def test_a_split_brain_outlives_a_crash(store, node):
     assert ctl(a, "upgrade")["calls"] == 2
     a.control = Control(a.path)
     assert sorted(a.listed()) == sorted([call, later])
-    a.until(lambda s: s["up"] and (s["taken"], s["calls"]) == (1, 1))
+    a.until(lambda s: s["up"] and (s["taken_over"], s["calls"]) == (1, 1))
 
 
 def left_by(redis, name, run, text, slot="0"):
@@ -698,7 +698,7 @@ def test_only_one_node_takes_calls(store, node):
         said = [n.control.answer() for n in two]
         errors = [s["error"]["message"] for s in said if "error" in s]
         assert len(errors) == 1, said
-        assert "has taken the calls of node a already" in errors[0]
+        assert "has taken over the calls of node a already" in errors[0]
     # that is an answer of the store: it is up
     assert all(n.replica()["failures"] == 0 for n in two)
 

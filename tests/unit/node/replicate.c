@@ -212,22 +212,22 @@ static void what_the_store_has_too_much_is_deleted(void **state)
 }
 
 /* Until they have ended: what comes after them is ours. */
-static void nothing_is_sent_of_calls_that_were_taken(void **state)
+static void nothing_is_sent_of_calls_that_were_taken_over(void **state)
 {
 	(void)state;
 	(void)state_put_text(my.slot[0], "zero", 4);
 	(void)state_put_text(my.slot[1], "one", 3);
 	assert_int_equal(next_batch(), 2);
-	state_memory_taken(my.m);
+	state_memory_taken_over(my.m);
 	replica_books_clear(my.b);
 	(void)state_put_text(my.slot[0], "ZERO", 4);
 	assert_int_equal(next_batch(), 0);
-	assert_int_equal(my.b->ntaken, 2);
+	assert_int_equal(my.b->ntaken_over, 2);
 	(void)state_put_text(my.slot[2], "two", 3);
 	assert_int_equal(next_batch(), 1);
 	state_slot_end(my.slot[1]);
 	assert_int_equal(next_batch(), 0);
-	assert_int_equal(my.b->ntaken, 1);
+	assert_int_equal(my.b->ntaken_over, 1);
 	state_slot_give(my.m, my.slot[1]);
 	for (unsigned i = 0; state_slot_take(my.m) != my.slot[1]; i++)
 		assert_true(i < STATE_SLOTS);
@@ -243,7 +243,7 @@ static void a_new_process_sends_nothing_of_them_either(void **state)
 
 	(void)state;
 	(void)state_put_text(my.slot[0], "zero", 4);
-	state_memory_taken(my.m);
+	state_memory_taken_over(my.m);
 	(void)state_put_text(state_slot_take(my.m), "three", 5);
 	again = state_memory_adopt(dup(state_memory_fd(my.m)), NULL);
 	assert_non_null(again);
@@ -251,7 +251,7 @@ static void a_new_process_sends_nothing_of_them_either(void **state)
 	my.m = again;
 	assert_int_equal(next_batch(), 1);
 	assert_string_equal(my.batch.change[0].text, "three");
-	assert_int_equal(my.b->ntaken, 1);
+	assert_int_equal(my.b->ntaken_over, 1);
 }
 
 /* The store gets what may be there. */
@@ -301,7 +301,7 @@ int main(void)
 		WITH_MEMORY(another_call_in_a_slot_is_a_change),
 		WITH_MEMORY(what_was_not_taken_is_sent_again),
 		WITH_MEMORY(what_the_store_has_too_much_is_deleted),
-		WITH_MEMORY(nothing_is_sent_of_calls_that_were_taken),
+		WITH_MEMORY(nothing_is_sent_of_calls_that_were_taken_over),
 		WITH_MEMORY(a_new_process_sends_nothing_of_them_either),
 		WITH_MEMORY(a_secret_is_not_sent),
 		WITH_MEMORY(many_changes_take_several_batches),

@@ -58,7 +58,7 @@ WELL = {
     'codec_runner_rtp_ports_available{address="192.0.2.7"}': "300+0x480",
     'codec_runner_rtp_ports_used{address="192.0.2.7"}': "200+0x480",
     "codec_runner_replica_up": "1+0x480",
-    "codec_runner_replica_taken_calls": "0+0x480",
+    "codec_runner_replica_taken_over_calls": "0+0x480",
     "codec_runner_http_full_total": "0+0x480",
     "codec_runner_http_paused_total": "0+0x480",
     'codec_runner_ng_messages_total{outcome="limited"}': "0+0x480",
@@ -78,8 +78,8 @@ STORIES = {
         "codec_runner_uptime_seconds": "4000+15x20 1+15x100"},
     "CodecRunnerConfigNotTaken": {"codec_runner_config_taken": "1+0x8 0+0x100"},
     "CodecRunnerReplicaDown": {"codec_runner_replica_up": "1+0x8 0+0x100"},
-    "CodecRunnerReplicaTaken": {
-        "codec_runner_replica_taken_calls": "0+0x8 3+0x100"},
+    "CodecRunnerReplicaTakenOver": {
+        "codec_runner_replica_taken_over_calls": "0+0x8 3+0x100"},
     "CodecRunnerNoCalls": {"codec_runner_calls": "100+0x8 0+0x100"},
     "CodecRunnerNothingSent": {"codec_runner_packets_sent_total": "7+0x480"},
     "CodecRunnerCallsRefused": {
