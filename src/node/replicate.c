@@ -28,6 +28,7 @@
 
 #include "base/clock.h"
 #include "base/thread.h"
+#include "node/replica_books.h"
 #include "node/replica_store.h"
 #include "observe/log.h"
 
@@ -80,96 +81,6 @@ struct replicate {
 	struct replica_asker asker; /* done NULL: nobody has asked */
 	struct event *answer;
 };
-
-/* --- what has changed since --- */
-
-bool replica_books_found(struct replica_books *b, unsigned slot)
-{
-	if (slot >= STATE_SLOTS)
-		return false;
-	/* no version of anything */
-	b->calls += !b->has[slot].text;
-	b->has[slot] = (struct state_version){ 1, UINT64_MAX };
-	if (slot >= b->end)
-		b->end = slot + 1;
-	return true;
-}
-
-static void note_change(struct replica_books *b, unsigned i,
-			const struct state_slot *slot, cr_ns shift,
-			struct replica_batch *out)
-{
-	const struct state_version *has = &b->has[i];
-	struct replica_change *c = &out->change[out->n];
-
-	c->text = NULL;
-	c->is = slot ? state_version(slot) : (struct state_version){ 0 };
-	if (!c->is.text)
-		c->is.records = 0;
-	if (c->is.text == has->text && c->is.records == has->records)
-		return;
-	if (c->is.text && c->is.text != has->text) {
-		char text[STATE_TEXT_MAX + 1];
-
-		/* no text: it is being written */
-		if (state_get_text(slot, text))
-			c->text = b->text_of(text);
-		if (!c->text)
-			return;
-	}
-	if (c->is.text)
-		state_records_write(slot, shift, c->records);
-	c->slot = i;
-	(void)snprintf(c->number, sizeof(c->number), "%u", i);
-	out->n++;
-}
-
-bool replica_batch_next(struct replica_books *b, const struct state_memory *m,
-			cr_ns shift, struct replica_batch *out)
-{
-	out->n = 0;
-	for (; b->next < STATE_SLOTS && out->n < REPLICA_BATCH; b->next++) {
-		const struct state_slot *slot = state_slot_seen(m, b->next);
-
-		if (!slot && b->next >= b->end)
-			break;
-		b->seen_taken_over += slot && state_slot_taken_over(slot);
-		note_change(b, b->next, slot, shift, out);
-	}
-	if (out->n == REPLICA_BATCH)
-		return false;
-	b->ntaken_over = b->seen_taken_over;
-	b->next = b->seen_taken_over = 0;
-	return true;
-}
-
-void replica_batch_done(struct replica_books *b,
-			const struct replica_batch *out)
-{
-	for (unsigned i = 0; i < out->n; i++) {
-		const struct replica_change *c = &out->change[i];
-		struct state_version *has = &b->has[c->slot];
-
-		b->calls += c->is.text != 0;
-		b->calls -= has->text != 0;
-		*has = c->is;
-		if (c->is.text && c->slot >= b->end)
-			b->end = c->slot + 1;
-	}
-}
-
-void replica_books_clear(struct replica_books *b)
-{
-	memset(b->has, 0, sizeof(b->has));
-	b->end = b->next = b->calls = b->seen_taken_over = 0;
-}
-
-void replica_batch_free(struct replica_batch *out)
-{
-	for (unsigned i = 0; i < out->n; i++)
-		free(out->change[i].text);
-	out->n = 0;
-}
 
 /* --- the store --- */
 
@@ -301,9 +212,10 @@ static int read_mark(struct replicate *r, struct cr_err *e)
 		log_event(r->books->calls ? LOG_ERROR : LOG_INFO,
 			  "replica-taken-over", LOG_STR("by", mark->str),
 			  LOG_INT("calls", r->books->calls),
-			  LOG_STR("why", "that node has taken over the calls that "
-					 "this one has: nothing more is "
-					 "copied of them"));
+			  LOG_STR("why",
+				  "that node has taken over the calls that "
+				  "this one has: nothing more is "
+				  "copied of them"));
 		err = -EALREADY;
 	}
 	freeReplyObject(mark);
@@ -401,7 +313,7 @@ static int queue_changes(struct replicate *r, const struct replica_batch *b,
 /* Queue the deletion of what was restored of @hash of @p. Returns the number of
  * commands. */
 static int queue_restored(struct replicate *r, const struct replica *p,
-		       const char *hash)
+			  const char *hash)
 {
 	struct replica_command c = { 0 };
 	char key[KEY_TEXT];
@@ -630,7 +542,8 @@ static int read_some(struct replicate *r, struct replica *p,
 
 /* Mark the last run of @p->node as taken over, unless another node has. 0;
  * -ENOENT, -EBUSY: there is nothing to take; or another -errno, with @e. */
-static int mark_taken_over(struct replicate *r, struct replica *p, struct cr_err *e)
+static int mark_taken_over(struct replicate *r, struct replica *p,
+			   struct cr_err *e)
 {
 	char run[KEY_TEXT], alive[KEY_TEXT], mark[KEY_TEXT];
 	redisReply *is = NULL, *lives = NULL, *by = NULL;
@@ -856,8 +769,7 @@ void replicate_stats(struct replicate *r, struct replicate_stats *out)
 	out->calls_dropped = r->calls_dropped;
 }
 
-void replicate_count(struct replicate *r, unsigned restored,
-		     unsigned dropped)
+void replicate_count(struct replicate *r, unsigned restored, unsigned dropped)
 {
 	r->calls_restored += restored;
 	r->calls_dropped += dropped;

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "cmocka_cr.h"
+#include "node/replica_books.h"
 #include "node/replica_store.h"
-#include "node/replicate.h"
 
 /* --- URLs --- */
 
