@@ -29,6 +29,7 @@
 #include "protocol/methods.h"
 #include "protocol/results.h"
 #include "protocol/tables/call_fields.h"
+#include "protocol/tables/record_fields.h"
 #include "rpc/jsonrpc.h"
 
 /* Records that lack room or memory are dropped. */

@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "base/field.h"
-#include "protocol/tables/call_fields.h"
 #include "protocol/tables/node_fields.h"
+#include "protocol/tables/record_fields.h"
 #include "rpc/jsonrpc.h"
 
 /* --- texts --- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the protocol says of calls, and what is recorded of one (--records).
+ * What the protocol says of calls.
  */
 #ifndef PROTOCOL_TABLES_CALL_FIELDS_H
 #define PROTOCOL_TABLES_CALL_FIELDS_H
@@ -133,14 +133,6 @@ FIELD_TABLE_DECLARE(stream_ended, struct stream_ended);
 FIELD_TABLE_DECLARE(stream_list, struct list_result);
 FIELD_TABLE_DECLARE(stream_top_entry, struct stream_top_entry);
 FIELD_TABLE_DECLARE(stream_top_result, struct stream_top_result);
-
-FIELD_TABLE_DECLARE(record_in, struct record_stream);
-FIELD_TABLE_DECLARE(record_out, struct record_stream);
-FIELD_TABLE_DECLARE(record_heard, struct record_heard);
-FIELD_TABLE_DECLARE(record_delay, struct record_delay);
-FIELD_TABLE_DECLARE(record_quality, struct record_quality);
-FIELD_TABLE_DECLARE(record_stream, struct record_stream);
-FIELD_TABLE_DECLARE(record, struct node_record);
 
 /** call.start's @params. 0, or -EINVAL with @e naming the member and the way
  * out. */

@@ -10,6 +10,7 @@
 #include "protocol/tables/endpoint_fields.h"
 #include "protocol/tables/convert_fields.h"
 #include "protocol/tables/node_fields.h"
+#include "protocol/tables/record_fields.h"
 
 #define METHOD(id, n, kind, p, r, h)                                           \
 	{ .name = (n),                                                         \
