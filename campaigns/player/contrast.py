@@ -53,7 +53,7 @@ def _shed(blocks, kind):
                   f"within {TIMEOUT} s of SIGHUP", file=sys.stderr)
             raise Broken
         stage.sleep(0.01)
-    if not config["taken"]:  # else both files would be of the same kind
+    if not config["accepted"]:  # else both files would be of the same kind
         print(f"\ncampaigns/run: codec-runner does not shed by {kind}: "
               f"{config['why']}", file=sys.stderr)
         raise Broken

@@ -272,7 +272,7 @@ void endpoint_hold(struct endpoint *ep, bool held)
 static bool has_new_terms(const struct endpoint *ep)
 {
 	return atomic_load_explicit(&ep->version, memory_order_acquire) !=
-	       ep->terms_taken;
+	       ep->terms_version;
 }
 
 static void take_learn_terms(struct endpoint *ep, cr_ns now)
@@ -281,7 +281,7 @@ static void take_learn_terms(struct endpoint *ep, cr_ns now)
 
 	(void)pthread_mutex_lock(&ep->lock);
 	terms = ep->terms;
-	ep->terms_taken =
+	ep->terms_version =
 		atomic_load_explicit(&ep->version, memory_order_relaxed);
 	(void)pthread_mutex_unlock(&ep->lock);
 	learn_again(&ep->learn, &terms, now);

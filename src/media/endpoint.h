@@ -152,9 +152,9 @@ struct endpoint {
 	/** The stream that gets its party's packets, or NULL. Set by control,
 	 * followed by the receiver in a read-side critical section. */
 	_Alignas(CACHE_LINE) _Atomic(struct stream *) stream;
-	atomic_uint version;  /**< raised (release) when there are new @terms */
-	unsigned terms_taken; /**< rx: the version of them it goes by         */
-	uint32_t drops;	      /**< rx: of its port, counted so far            */
+	atomic_uint version; /**< raised (release) when there are new @terms */
+	unsigned terms_version; /**< rx: the version of them it goes by */
+	uint32_t drops; /**< rx: of its port, counted so far            */
 
 	/* rx */
 	_Alignas(CACHE_LINE) struct learn learn;

@@ -54,7 +54,7 @@ static void note_heard(struct stream *s, const struct endpoint *endpoint,
 	if (!state)
 		return;
 	if (endpoint)
-		heard.terms = endpoint->terms_taken;
+		heard.terms = endpoint->terms_version;
 	memcpy(heard.address, p->from, address_length(p->from));
 	state_put_heard(state, &heard);
 }
@@ -133,7 +133,7 @@ static void check_contract(struct transcoder *c)
 	if (atomic_load_explicit(&c->terms.kind, memory_order_relaxed) !=
 	    RELEASE_LBAP)
 		return;
-	transcoder_take_terms(c, &c->release, &c->terms_taken);
+	transcoder_take_terms(c, &c->release, &c->terms_version);
 	before = c->release.violations;
 	(void)release_arrival(&c->release, c->last_arrival);
 	counter_add(&c->stream->account->count.violations,

@@ -674,7 +674,7 @@ struct transcoder {
 	struct sockaddr_storage source;
 	/** By all frames, while bursts are bounded: which violate that. */
 	struct release release;
-	unsigned terms_taken; /**< the version of @terms it goes by */
+	unsigned terms_version; /**< the version of @terms it goes by */
 
 	/** Turns whose packets wait in a worker's burst. It must not be
 	 * freed before it is zero (transcoder_unposted()). */

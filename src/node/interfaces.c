@@ -376,9 +376,9 @@ int port_pool_init(struct port_pool *p, const struct port_range *r,
 		.npairs = n,
 		.nfree = n,
 		.queue = calloc(n, sizeof(*p->queue)),
-		.taken = calloc(n, sizeof(*p->taken)),
+		.in_use = calloc(n, sizeof(*p->in_use)),
 	};
-	if (n && (!p->queue || !p->taken)) {
+	if (n && (!p->queue || !p->in_use)) {
 		port_pool_fini(p);
 		return -ENOMEM;
 	}
@@ -391,7 +391,7 @@ int port_pool_init(struct port_pool *p, const struct port_range *r,
 void port_pool_fini(struct port_pool *p)
 {
 	free(p->queue);
-	free(p->taken);
+	free(p->in_use);
 	*p = (struct port_pool){ 0 };
 }
 
@@ -404,7 +404,7 @@ unsigned port_pool_take(struct port_pool *p)
 	pair = p->queue[p->head];
 	p->head = (p->head + 1) % p->npairs;
 	p->nfree--;
-	p->taken[pair] = true;
+	p->in_use[pair] = true;
 	return p->first + 2 * pair;
 }
 
@@ -412,7 +412,7 @@ bool port_pool_take_at(struct port_pool *p, unsigned port)
 {
 	unsigned pair = (port - p->first) / 2, last;
 
-	if (port < p->first || pair >= p->npairs || p->taken[pair])
+	if (port < p->first || pair >= p->npairs || p->in_use[pair])
 		return false;
 	last = (p->head + --p->nfree) % p->npairs;
 	for (unsigned i = p->head; p->queue[last] != pair;
@@ -421,7 +421,7 @@ bool port_pool_take_at(struct port_pool *p, unsigned port)
 			p->queue[i] = p->queue[last];
 			break;
 		}
-	p->taken[pair] = true;
+	p->in_use[pair] = true;
 	return true;
 }
 
@@ -429,8 +429,8 @@ void port_pool_give(struct port_pool *p, unsigned port)
 {
 	unsigned pair = (port - p->first) / 2;
 
-	CR_ASSERT(port >= p->first && pair < p->npairs && p->taken[pair]);
-	p->taken[pair] = false;
+	CR_ASSERT(port >= p->first && pair < p->npairs && p->in_use[pair]);
+	p->in_use[pair] = false;
 	p->queue[(p->head + p->nfree) % p->npairs] = (uint16_t)pair;
 	p->nfree++;
 }

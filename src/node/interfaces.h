@@ -63,7 +63,7 @@ struct port_pool {
 	unsigned nfree;	 /**< of them                                      */
 	unsigned head;	 /**< where the one is that is taken next          */
 	uint16_t *queue; /**< [npairs] numbers of free pairs, oldest first */
-	bool *taken;	 /**< [npairs]                                     */
+	bool *in_use;	 /**< [npairs]                                     */
 };
 
 /** All pairs of @r, in an order that @seed makes. 0 or -ENOMEM. */

@@ -568,7 +568,7 @@ void node_restore_heard(const struct node *n, struct endpoint *endpoint)
 	struct state_heard was;
 
 	/* what is heard from now on is of these terms */
-	endpoint->terms_taken = terms;
+	endpoint->terms_version = terms;
 	atomic_store_explicit(&endpoint->version, terms, memory_order_relaxed);
 	for (unsigned k = 0; k < LEARN_NCOUNTERS; k++)
 		count[k] = atomic_load_explicit(

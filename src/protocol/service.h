@@ -32,9 +32,9 @@ struct config_state {
 	const char *file; /**< NULL: none was read at the start */
 	/** The last reading holds, as far as it needs no restart; false: it
 	 * was wrong, and all is as it was. */
-	bool taken;
+	bool accepted;
 	uint64_t read, refused; /**< times, after the start; of these */
-	unsigned needs_restart; /**< options that do: of what was taken last */
+	unsigned needs_restart; /**< options that do, accepted last */
 	struct cr_err why;	/**< it was refused the last time; "" */
 };
 

@@ -3,11 +3,10 @@
  * codec-runner: the daemon. Reads the command line, gives up rights, starts the
  * service, waits for signals. What it does is in src/node.
  *
- * The configuration is read again while the daemon runs. All of it is taken, or
- * nothing: then the log says why. Rows with FIELD_LIVE change;
- * of the rest the log says that it needs a restart. A value set by a client
- * since, as the scheduler, stays as long as the configuration says what it said
- * before.
+ * The configuration is read again while the daemon runs. All of it is accepted,
+ * or nothing: then the log says why. Rows with FIELD_LIVE change; of the rest
+ * the log says that it needs a restart. A value set by a client since, as the
+ * scheduler, stays as long as the configuration says what it said before.
  *
  * Thread rule: the event base's thread, which is the control thread.
  */
@@ -55,7 +54,7 @@ enum { EXIT_STUCK = 3 };
 /* A running daemon. */
 struct daemon {
 	struct runner_options opt;  /* as started; drain_limit follows */
-	struct runner_options *now; /* read again and taken; NULL: opt */
+	struct runner_options *now; /* read again and accepted; NULL: opt */
 	struct config_state config;
 	struct event_base *base;
 	struct service *service;
@@ -158,7 +157,7 @@ static int open_state_memory(struct daemon *d, struct cr_err *why)
 		if (!d->state && d->hand_over >= 0)
 			return cr_fail(why, -EINVAL, "%s", e.text);
 		if (!d->state)
-			log_event(LOG_WARN, "state-not-taken",
+			log_event(LOG_WARN, "state-not-adopted",
 				  LOG_STR("why", e.text));
 	}
 	if (!d->state && d->hand_over >= 0)
@@ -298,14 +297,14 @@ static void report_changes(struct daemon *d, const struct runner_options *to)
 	log_event(LOG_INFO, "config-read",
 		  LOG_WORD("file", c->path ? c->path : "none"),
 		  LOG_INT("changed", changes), LOG_INT("needs-restart", stay));
-	d->config.taken = true;
+	d->config.accepted = true;
 	d->config.needs_restart = stay;
 	d->config.why.text[0] = '\0';
 }
 
 static void refuse_config(struct daemon *d, const char *why)
 {
-	d->config.taken = false;
+	d->config.accepted = false;
 	d->config.refused++;
 	(void)cr_fail(&d->config.why, 0, "%s", why);
 }
@@ -325,7 +324,7 @@ static void reread_config(struct daemon *d)
 
 	d->config.read++;
 	if (!to) {
-		log_event(LOG_ERROR, "config-not-taken",
+		log_event(LOG_ERROR, "config-refused",
 			  LOG_STR("why", "out of memory"));
 		refuse_config(d, "out of memory");
 		return;
@@ -343,7 +342,7 @@ static void reread_config(struct daemon *d)
 	for (unsigned i = 0; i < f->n; i++)
 		log_event(LOG_ERROR, "config-wrong",
 			  LOG_STR("why", f->text[i].text));
-	log_event(LOG_ERROR, "config-not-taken",
+	log_event(LOG_ERROR, "config-refused",
 		  LOG_INT("faults", f->n + f->more));
 	refuse_config(d, f->text[0].text);
 	discard_options(to);
@@ -731,7 +730,7 @@ static int start_daemon(struct daemon *d, struct cr_err *e)
 	d->opt.service.deaf = deaf;
 	d->opt.service.upgrade = on_upgrade;
 	d->config = (struct config_state){ .file = d->opt.from.path,
-					   .taken = true };
+					   .accepted = true };
 	d->opt.service.config = &d->config;
 	d->opt.service.arg = d;
 	err = manager_open(&d->manager, d->base, &d->config, e);

@@ -45,7 +45,7 @@ static void report_status(struct service_manager *m)
 		notify_send(&m->notify,
 			    "STATUS=%s%s%u calls, load %.2f of %.2f CPUs, %s, "
 			    "%llu frames lost",
-			    m->config->taken ? "" : "options not taken: ",
+			    m->config->accepted ? "" : "options refused: ",
 			    service_draining(m->service) ? "draining: " : "",
 			    s.calls, s.load, s.bound, s.scheduler, s.lost));
 }

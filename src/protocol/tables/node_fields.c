@@ -809,8 +809,8 @@ const struct field node_stats_fields[] = {
 const struct field config_state_fields[] = {
 	{ ROW_TEXT(config_state, "file", file), .flags = FIELD_NULL,
 	  .help = "the file of options; null if there was none at the start" },
-	{ ROW_BOOL(config_state, "taken", taken),
-	  GAUGE("config_taken",
+	{ ROW_BOOL(config_state, "accepted", accepted),
+	  GAUGE("config_accepted",
 		"1: the file that was read last holds, except options that "
 		"need a restart; 0: it was wrong, and nothing has changed") },
 	{ ROW_INT(config_state, "read", read),

@@ -239,10 +239,10 @@ def told(d, event):
 def read_again(d, conf, text):
     """Until the log says what has become of it."""
     conf.write_text(text)
-    before = len(told(d, "config-read")), len(told(d, "config-not-taken"))
+    before = len(told(d, "config-read")), len(told(d, "config-refused"))
     d.process.send_signal(signal.SIGHUP)
     wait_for(lambda: before != (len(told(d, "config-read")),
-                                len(told(d, "config-not-taken"))))
+                                len(told(d, "config-refused"))))
 
 
 def capacity(client):
@@ -331,24 +331,24 @@ def test_a_wrong_file_changes_nothing(node, conf, wrong, why):
         """And as /metrics has it."""
         s = client.ask("stats", {})["result"]["config"]
         page = ask(d, "/metrics")[1]
-        for metric, member in (("taken", "taken"), ("reads_total", "read"),
+        for metric, member in (("accepted", "accepted"), ("reads_total", "read"),
                                ("refused_total", "refused"),
                                ("needs_restart", "needs_restart")):
             assert re.search(rf"^codec_runner_config_{metric} {s[member]:d}$",
                              page, re.MULTILINE)
         return s
-    assert state() == {"file": str(conf), "taken": True, "read": 0,
+    assert state() == {"file": str(conf), "accepted": True, "read": 0,
                        "refused": 0, "needs_restart": 0, "why": ""}
     read_again(d, conf, wrong)
     assert capacity(client)[0] == 2
     assert why in told(d, "config-wrong")[-1]
     assert not told(d, "config-read")
     now = state()
-    assert (now["taken"], now["read"], now["refused"]) == (False, 1, 1)
+    assert (now["accepted"], now["read"], now["refused"]) == (False, 1, 1)
     assert why in now["why"]
     read_again(d, conf, "max-calls = 4\ntos = EF\n")
     assert capacity(client)[0] == 4
-    assert state() == {"file": str(conf), "taken": True, "read": 2,
+    assert state() == {"file": str(conf), "accepted": True, "read": 2,
                        "refused": 1, "needs_restart": 1, "why": ""}
 
 
@@ -366,7 +366,7 @@ def test_a_file_that_has_gone_changes_nothing(node, conf):
     d, client = node("max-calls = 2\n")
     conf.unlink()
     d.process.send_signal(signal.SIGHUP)
-    wait_for(lambda: told(d, "config-not-taken"))
+    wait_for(lambda: told(d, "config-refused"))
     assert "No such file" in told(d, "config-wrong")[0]
     assert capacity(client)[0] == 2
 

@@ -20,7 +20,7 @@ ALERTS = re.findall(r"- alert: (\w+)\n((?: {8}.*\n)+)", RULES.read_text())
 WELL = {
     'up{job="codec-runner"}': "1+0x480",
     "codec_runner_uptime_seconds": "4000+15x480",
-    "codec_runner_config_taken": "1+0x480",
+    "codec_runner_config_accepted": "1+0x480",
     "codec_runner_calls": "100+0x480",
     "codec_runner_calls_started_total": "0+15x480",
     "codec_runner_calls_refused_total": "0+0x480",
@@ -76,7 +76,7 @@ STORIES = {
     "CodecRunnerDown": {'up{job="codec-runner"}': "1+0x8 0+0x100"},
     "CodecRunnerRestarted": {
         "codec_runner_uptime_seconds": "4000+15x20 1+15x100"},
-    "CodecRunnerConfigNotTaken": {"codec_runner_config_taken": "1+0x8 0+0x100"},
+    "CodecRunnerConfigRefused": {"codec_runner_config_accepted": "1+0x8 0+0x100"},
     "CodecRunnerReplicaDown": {"codec_runner_replica_up": "1+0x8 0+0x100"},
     "CodecRunnerReplicaTakenOver": {
         "codec_runner_replica_taken_over_calls": "0+0x8 3+0x100"},

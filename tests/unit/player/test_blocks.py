@@ -464,12 +464,12 @@ def test_without_a_second_opinion_none_is_left(tmp_path, capfd):
     assert rounds.start_replay(one, str(tmp_path)) is None
 
 
-@pytest.mark.parametrize("taken", [True, False])
+@pytest.mark.parametrize("accepted", [True, False])
 def test_a_daemon_that_does_not_shed_by_age_has_no_contrast(
-        tmp_path, monkeypatch, capsys, taken):
+        tmp_path, monkeypatch, capsys, accepted):
     """Both recordings would be of the same kind."""
-    states = [{"read": 0, "taken": True}] * 3 + [
-        {"read": 1, "taken": taken, "why": "line 1: no such option"}] * 2
+    states = [{"read": 0, "accepted": True}] * 3 + [
+        {"read": 1, "accepted": accepted, "why": "line 1: no such option"}] * 2
     stage = SimpleNamespace(
         request=lambda _: {"config": states.pop(0)}, sleep=lambda _: None,
         configure=(tmp_path / "conf").write_text)
@@ -478,12 +478,12 @@ def test_a_daemon_that_does_not_shed_by_age_has_no_contrast(
     hangups = []
     monkeypatch.setattr("os.kill", lambda *what: hangups.append(what))
     shed = SimpleNamespace(stage=stage, player=one)
-    if taken:
+    if accepted:
         contrast._shed(shed, "age")
     else:
         with pytest.raises(blocks.Broken):
             contrast._shed(shed, "age")
-    assert ("line 1: no such option" in capsys.readouterr().err) != taken
+    assert ("line 1: no such option" in capsys.readouterr().err) != accepted
     assert hangups == [(7, signal.SIGHUP)]
     assert (tmp_path / "conf").read_text() == "shed = age\n"
     assert len(states) == 1  # asked until it had read the file
@@ -496,7 +496,7 @@ def test_a_daemon_that_does_not_read_its_configuration_ends_the_contrast(
     def request(_):
         asked.append(True)
         assert len(asked) < 9, "it waits for ever"
-        return {"config": {"read": 0, "taken": True}}
+        return {"config": {"read": 0, "accepted": True}}
     monkeypatch.setattr("os.kill", lambda *_: None)
     times = iter(range(0, 9000, contrast.TIMEOUT // 3))
     monkeypatch.setattr(contrast.time, "monotonic", lambda: next(times))
