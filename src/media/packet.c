@@ -8,9 +8,10 @@
  * order as it came.
  *
  * A transcoder is at rest when its ring is empty, its task sleeps, its packets
- * have left, no frames wait for more, and no digit for its end. Only frames of
- * its receiver give it work, so it stays so while that looks, and what workers
- * have written of it and of the stream can be read and written here.
+ * have left, no frames wait for more, and no digit for its end; a jitter buffer
+ * is not asked, as parties with one are never relayed. Only frames of its
+ * receiver give it work, so it stays so while that looks, and what workers have
+ * written of it and of the stream can be read and written here.
  */
 #include "media/packet.h"
 
@@ -714,7 +715,7 @@ static struct transcoder *take_frame_of(struct packet_path *path,
 	return released(c);
 }
 
-/* At the shared port: @c is the call of its SSRC. */
+/* At the shared port: @c is that of its SSRC. */
 static struct transcoder *take_shared(struct packet_path *path,
 				      struct transcoder *c,
 				      struct stream_packet *p)
@@ -832,7 +833,7 @@ static struct transcoder *take_at_endpoint(struct packet_path *path,
 	return NULL;
 }
 
-/* The call with @ssrc; one with a port of its own is not reachable through the
+/* The one with @ssrc; one with a port of its own is not reachable through the
  * shared one. */
 static struct transcoder *transcoder_of_packet(struct packet_path *path,
 					       uint32_t ssrc)

@@ -841,7 +841,7 @@ static int match(struct cds_lfht_node *node, const void *key)
 	       *(const uint32_t *)key;
 }
 
-struct stream_table *stream_table_new(unsigned calls)
+struct stream_table *stream_table_new(unsigned streams)
 {
 	/* Of a size that stays: to grow, the library has a thread of its own,
 	 * and aborts when there is no memory. A bucket has 16 bytes. */
@@ -850,7 +850,7 @@ struct stream_table *stream_table_new(unsigned calls)
 
 	if (!t)
 		return NULL;
-	while (n < calls && n < MOST)
+	while (n < streams && n < MOST)
 		n *= 2;
 	if (memory_there(2 * n * sizeof(struct cds_lfht_node)))
 		t->ht = cds_lfht_new(n, n, n, 0, NULL);

@@ -272,11 +272,11 @@ static inline void stream_cfg_speak(struct stream_cfg *to,
 
 struct transcoder;
 
-/** The mode that control wants. */
+/** The mode that control wants; stream_relays() says which it is. */
 enum stream_mode {
 	STREAM_TRANSCODE,
 	STREAM_RELAY_SOME, /**< all but what only the transcoder knows */
-	STREAM_RELAY
+	STREAM_RELAY	   /**< all: its transcoder sleeps, if it has one */
 };
 
 /* Members of two writing threads share no cache line: each would wait for the
@@ -860,9 +860,9 @@ size_t transcoder_bytes(const struct transcoder *c);
 
 struct stream_table;
 
-/** For about as many as @calls: more take longer to find. NULL: out of memory.
- */
-struct stream_table *stream_table_new(unsigned calls);
+/** For about as many as @streams: more take longer to find. NULL: out of
+ * memory. */
+struct stream_table *stream_table_new(unsigned streams);
 
 void stream_table_free(
 	struct stream_table *t); /**< must be empty; NULL is fine */
@@ -873,20 +873,20 @@ int stream_table_add(struct stream_table *t, struct transcoder *c);
 /** Take @c out; rx may still hold it until a grace period has passed. */
 void stream_table_del(struct stream_table *t, struct transcoder *c);
 
-/** Under rcu_read_begin(): the call that @ssrc names, or NULL. */
+/** Under rcu_read_begin(): the one that @ssrc names, or NULL. */
 struct transcoder *stream_table_find(struct stream_table *t, uint32_t ssrc);
 
-/** How many calls have been taken out so far. A reader that finds no more than
- * when it looked up a call, in this read-side section or one before, may go on
- * with that call in this one. Any thread. */
+/** How many have been taken out so far. A reader that finds no more than when
+ * it looked one up, in this read-side section or one before, may go on with
+ * that in this one. Any thread. */
 uint64_t stream_table_removals(const struct stream_table *t);
 
 /* --- a receiver's memory of it --- */
 
 /*
- * A receiver's own memory of which SSRC is which call: a look into it is one
- * line of memory, a look-up in the table several, one
- * after the other. What it knows is good until a call leaves the table.
+ * A receiver's own memory of which SSRC is which transcoder: a look into it is
+ * one line of memory, a look-up in the table several, one after the other. What
+ * it knows is good until one leaves the table.
  *
  * Thread rule: one thread, under rcu_read_begin().
  */
@@ -894,7 +894,7 @@ uint64_t stream_table_removals(const struct stream_table *t);
 #define STREAM_CACHE_ENTRIES 4096u
 
 struct stream_cache_entry {
-	struct transcoder *call;
+	struct transcoder *transcoder;
 	uint64_t removals; /**< of the table, when it was looked up */
 	uint32_t ssrc;
 };
@@ -914,15 +914,15 @@ static inline struct transcoder *stream_cache_find(struct stream_cache *cache,
 		&cache->entry[(uint32_t)(ssrc * UINT32_C(0x9e3779b1)) /
 			      (uint32_t)((UINT64_C(1) << 32) /
 					 STREAM_CACHE_ENTRIES)];
-	/* before the look-up: a call that leaves meanwhile is not believed */
+	/* before the look-up: one that leaves meanwhile is not believed */
 	uint64_t removals = stream_table_removals(t);
 
 	struct transcoder *c;
 
-	if (e->call && e->ssrc == ssrc && e->removals == removals)
-		return e->call;
+	if (e->transcoder && e->ssrc == ssrc && e->removals == removals)
+		return e->transcoder;
 	c = stream_table_find(t, ssrc);
-	if (c) /* SSRCs of nobody do not drive out those of calls */
+	if (c) /* SSRCs of nobody do not drive out others */
 		*e = (struct stream_cache_entry){ c, removals, ssrc };
 	return c;
 }

@@ -2,7 +2,7 @@
 /*
  * Receivers: the thread of each, how far apart its turns begin, the box of
  * packets that others hand over (a ring with one reader, and writers under a
- * lock), and which call is with which of them.
+ * lock), and which endpoint is with which of them.
  *
  * A receiver outranks the workers where it may (real-time priority): otherwise
  * packets die in the socket while every scheduler looks the same (thesis 6.1).
@@ -705,7 +705,7 @@ struct receivers {
 	unsigned nbox;
 	struct receiver {
 		struct rx *rx;
-		unsigned calls;
+		unsigned streams; /* and endpoints */
 	} one[];
 };
 
@@ -756,7 +756,7 @@ int receivers_open(struct receivers **out, const struct receivers_config *cfg,
 int receivers_listen(struct receivers *r, const int *fd, struct cr_err *e)
 {
 	/* trains are not welcome where others have sockets of the port, too:
-	 * the kernel would give one whole, calls of others included */
+	 * the kernel would give one whole, streams of others included */
 	enum inlet_traffic kind = r->nfd > 1 ? INLET_ONE : INLET_MANY;
 	int err = 0;
 
@@ -792,7 +792,7 @@ const struct rx *receivers_at(const struct receivers *r, unsigned i)
 
 unsigned receivers_streams(const struct receivers *r, unsigned i)
 {
-	return r->one[i].calls;
+	return r->one[i].streams;
 }
 
 unsigned receivers_of_ssrc(const struct receivers *r, uint32_t ssrc)
@@ -805,7 +805,7 @@ static unsigned least_busy_of(const struct receivers *r, unsigned n)
 	unsigned least = 0;
 
 	for (unsigned i = 1; i < n; i++)
-		if (r->one[i].calls < r->one[least].calls)
+		if (r->one[i].streams < r->one[least].streams)
 			least = i;
 	return least;
 }
@@ -822,12 +822,12 @@ unsigned receivers_least(const struct receivers *r)
 
 void receivers_add(struct receivers *r, const struct transcoder *c)
 {
-	r->one[c->stream->cfg.receiver].calls++;
+	r->one[c->stream->cfg.receiver].streams++;
 }
 
 void receivers_del(struct receivers *r, const struct transcoder *c)
 {
-	r->one[c->stream->cfg.receiver].calls--;
+	r->one[c->stream->cfg.receiver].streams--;
 }
 
 int receivers_add_endpoint(struct receivers *r, struct endpoint *ep,
@@ -837,7 +837,7 @@ int receivers_add_endpoint(struct receivers *r, struct endpoint *ep,
 	int err = rx_add_endpoint(to->rx, ep, e);
 
 	if (!err)
-		to->calls++;
+		to->streams++;
 	return err;
 }
 
@@ -846,7 +846,7 @@ void receivers_del_endpoint(struct receivers *r, struct endpoint *ep)
 	struct receiver *with = &r->one[ep->cfg.receiver];
 
 	rx_del_endpoint(with->rx, ep);
-	with->calls--;
+	with->streams--;
 }
 
 void receivers_pause_endpoint(struct receivers *r, struct endpoint *ep)

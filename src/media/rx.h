@@ -77,10 +77,10 @@ static inline cr_ns pace_wait(const struct pace *p, unsigned packets,
 
 /*
  * Packets on their way from the receiver that was given them to the one whose
- * call they are for.
+ * stream they are for.
  *
  * The kernel shares out the shared port by SSRC, but a train (udp/inlet.h),
- * which may have packets of many calls, it gives whole to the receiver of the
+ * which may have packets of many streams, it gives whole to the receiver of the
  * first. Loopback and virtual machines pass such trains of a peer that sends
  * with segmentation offload. This costs a copy; packets that come one by one
  * never come here.
@@ -190,15 +190,15 @@ cr_ns rx_cpu(const struct rx *rx);
 /* --- all of them --- */
 
 /*
- * The receivers of a node: one thread or several, and which call
- * is with which of them. A call stays with one receiver for life.
+ * The receivers of a node: one thread or several, and which endpoint is with
+ * which of them, for life, and the stream that it feeds with it. The two
+ * streams of a call may be with different ones.
  *
- * A call at the shared port is with receiver SSRC mod the number of the port's
- * sockets: the kernel shares its packets out like that (udp/socket.h),
- * but for trains (handover). A call with a port of its own is with the
- * one that has fewest calls when it starts. Calls do not move when others end.
- * What is then out of balance goes to new calls, and no receiver has more than
- * it has had.
+ * A stream at the shared port is with receiver SSRC mod the number of the
+ * port's sockets: the kernel shares its packets out like that (udp/socket.h),
+ * but for trains (handover). An endpoint is with the one that has fewest when
+ * it is opened, and does not move when others are closed. What is then out of
+ * balance goes to new ones, and no receiver has more than it has had.
  *
  * Thread rule: control.
  */
@@ -231,24 +231,24 @@ struct receivers_config {
 int receivers_open(struct receivers **r, const struct receivers_config *cfg,
 		   struct cr_err *warn, struct cr_err *e);
 /** Listen at the shared port, whose sockets are @fd, one after the other: its
- * calls are there. 0, or -errno with @e. Control thread. */
+ * streams are there. 0, or -errno with @e. Control thread. */
 int receivers_listen(struct receivers *r, const int *fd, struct cr_err *e);
 /** Stop and join. NULL is fine. */
 void receivers_close(struct receivers *r);
 
 unsigned receivers_count(const struct receivers *r);
 const struct rx *receivers_at(const struct receivers *r, unsigned i);
-/** How many calls are with number @i. */
+/** How many streams at the shared port, and endpoints, are with number @i. */
 unsigned receivers_streams(const struct receivers *r, unsigned i);
 
-/** Which one a call is with that has @ssrc at the shared port. */
+/** Which one a stream is with that has @ssrc at the shared port. */
 unsigned receivers_of_ssrc(const struct receivers *r, uint32_t ssrc);
-/** Which one of those with a socket of the shared port has fewest calls. */
+/** Which one of those with a socket of the shared port has fewest. */
 unsigned receivers_least_shared(const struct receivers *r);
-/** Which one a call with a port of its own should be with. */
+/** Which one an endpoint should be with. */
 unsigned receivers_least(const struct receivers *r);
 
-/** A call at the shared port is with number stream_cfg.receiver from now on,
+/** A stream at the shared port is with number stream_cfg.receiver from now on,
  * and no more. */
 void receivers_add(struct receivers *r, const struct transcoder *c);
 void receivers_del(struct receivers *r, const struct transcoder *c);

@@ -118,7 +118,7 @@ struct state_rtcp {
 	uint64_t foreign, sent, unsent;
 	struct state_rtcp_peer peer[2]; /**< the party, and the listener */
 	char cname[RTCP_CNAME_BYTES];	/**< "": it never began */
-	_Alignas(CACHE_LINE) struct rtcp_sent stream; /**< the worker's */
+	_Alignas(CACHE_LINE) struct rtcp_sent stream; /**< of who sends */
 };
 
 /** The last payloads of a stream, each in a room of its own; the newest at
