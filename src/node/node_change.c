@@ -135,7 +135,7 @@ int node_stream_change(struct node_stream *st, const struct stream_cfg *want,
 	struct cost_entry *cost;
 	int err;
 
-	if (node_stream_relays(st))
+	if (node_stream_wants_relay(st))
 		return cr_fail(e, -EINVAL,
 			       "stream %" PRIu32 " is relayed: it has no terms "
 			       "and no codec",
@@ -169,7 +169,7 @@ enum { LOOKS = 4096, CHANGES = 16 };
  * eighth too much? Then as it is today: into *@to. */
 static bool is_cheaper(const struct node_stream *st, struct stream_cfg *to)
 {
-	if (st->call->ending || st->changing || node_stream_relays(st) ||
+	if (st->call->ending || st->changing || node_stream_wants_relay(st) ||
 	    !st->cost)
 		return false;
 	*to = cfg_today(st);
@@ -298,7 +298,7 @@ void node_follow(struct node *n)
 	RB_FOREACH (st, node_stream_tree, &n->streams) {
 		if (st->call->ending)
 			continue;
-		if (node_stream_relays(st)) {
+		if (node_stream_wants_relay(st)) {
 			if (st->cost && !st->needs_codec &&
 			    (stream_relays(st->stream) ||
 			     stream_wanted(st->stream) == STREAM_RELAY))
@@ -527,7 +527,7 @@ static void take_recode(struct recode *r, bool relays)
 {
 	struct node_stream *st = r->st;
 	struct stream *s = st->stream;
-	bool did = node_stream_relays(st);
+	bool did = node_stream_wants_relay(st);
 
 	if (!r->cost)
 		r->to->declared = s->cfg.declared;

@@ -704,7 +704,8 @@ static const struct node_stream *circle_stream_at(const struct passing *at)
 	if (!at->ssrc || !is_shared(at))
 		return NULL;
 	RB_FOREACH (st, node_stream_tree, &at->node->streams)
-		if (!node_stream_relays(st) && !node_stream_in_endpoint(st) &&
+		if (!node_stream_wants_relay(st) &&
+		    !node_stream_in_endpoint(st) &&
 		    node_stream_settings(st)->ssrc_in == at->ssrc)
 			return st;
 	return NULL;

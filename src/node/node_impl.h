@@ -112,7 +112,7 @@ static inline const struct stream_cfg *node_stream_settings(
 }
 
 /** Is it to be a relay? */
-static inline bool node_stream_relays(const struct node_stream *st)
+static inline bool node_stream_wants_relay(const struct node_stream *st)
 {
 	return stream_wanted(st->stream) != STREAM_TRANSCODE;
 }

@@ -140,7 +140,7 @@ static void count_streams(struct crowd *c)
 	struct node_stream *st;
 
 	RB_FOREACH (st, node_stream_tree, &c->me->node->streams)
-		if (!st->call->ending && !node_stream_relays(st) &&
+		if (!st->call->ending && !node_stream_wants_relay(st) &&
 		    task_of_stream(st)->cls != CR_BE &&
 		    task_of_stream(st)->rq == rq)
 			count_stream(c, st);
@@ -211,7 +211,7 @@ static struct bound bound_of(struct node_stream *st)
 
 	if (st->call->ending)
 		return no_bound("it is ending");
-	if (node_stream_relays(st))
+	if (node_stream_wants_relay(st))
 		return no_bound("it is relayed, and not scheduled");
 	p = promise_of(st);
 	switch (p.kind) {
@@ -414,7 +414,7 @@ static void fill_settings(const struct node_stream *st,
 
 	*out = (struct node_stream_info){
 		.id = cfg.id,
-		.relay = node_stream_relays(st),
+		.relay = node_stream_wants_relay(st),
 		.terms = cfg.terms,
 		.ptime = cfg.release.period,
 		.in = side_info(&cfg.media.in),
@@ -422,7 +422,7 @@ static void fill_settings(const struct node_stream *st,
 		.ssrc = cfg.ssrc_in,
 		.out_ssrc = cfg.ssrc_out,
 	};
-	if (!node_stream_relays(st))
+	if (!node_stream_wants_relay(st))
 		out->out.ptime = codec_use_packet(&cfg.media.out);
 	(void)destination_read(st->stream->out.destination, &out->to);
 	node_stream_address(st, out->rtp, sizeof(out->rtp));
@@ -438,7 +438,7 @@ void node_stream_info(struct node_stream *st, struct node_stream_info *out)
 	struct transcoder *c = node_stream_transcoder(st);
 
 	fill_settings(st, out);
-	if (node_stream_relays(st)) {
+	if (node_stream_wants_relay(st)) {
 		memcpy(out->transcoding, "relay", sizeof("relay"));
 	} else {
 		out->max_age = max_age(st);

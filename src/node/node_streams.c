@@ -61,7 +61,7 @@ static void node_stream_enter(struct node *n, struct node_stream *st)
 	}
 	RB_INSERT(node_stream_tree, &n->streams, st);
 	n->nstreams++;
-	n->nrelays += node_stream_relays(st);
+	n->nrelays += node_stream_wants_relay(st);
 }
 
 /* Ending ones, too. */
@@ -248,7 +248,7 @@ static void finish_gone(struct node *n, struct node_stream *st)
 		costs_release(n->costs, st->cost);
 	RB_REMOVE(node_stream_tree, &n->streams, st);
 	n->nstreams--;
-	n->nrelays -= node_stream_relays(st);
+	n->nrelays -= node_stream_wants_relay(st);
 	stream_free(s);
 	free(st->codecs);
 	free(st);
@@ -397,7 +397,7 @@ struct node_stream *node_stream_pair(const struct node_stream *st)
 {
 	uint64_t pair;
 
-	if (node_stream_relays(st))
+	if (node_stream_wants_relay(st))
 		return st->call->stream[!st->number];
 	pair = atomic_load_explicit(&node_stream_transcoder(st)->pair,
 				    memory_order_relaxed);
@@ -421,7 +421,7 @@ static int check_pair(struct node *n, const struct stream_cfg *cfg,
 			       "pair: call %" PRIu32 " is paired with call "
 			       "%" PRIu32 " already",
 			       cfg->pair, third->id);
-	if (!node_stream_relays(other) &&
+	if (!node_stream_wants_relay(other) &&
 	    (stream_takes_cmr(cfg, node_stream_settings(other)) ||
 	     stream_takes_cmr(node_stream_settings(other), cfg)))
 		return 0;
@@ -662,7 +662,7 @@ struct stream_cfg node_stream_cfg(const struct node_stream *st)
 {
 	struct stream_cfg cfg = *node_stream_settings(st);
 
-	if (!node_stream_relays(st))
+	if (!node_stream_wants_relay(st))
 		cfg.media.out.cfg.mode =
 			pipeline_mode(node_stream_transcoder(st)->pipeline);
 	return cfg;
