@@ -205,7 +205,7 @@ bool heard_packet(struct heard *h, const struct rtp_packet *p, uint64_t *index);
 struct balance_side {
 	const struct phone *phone; /**< who sends                       */
 	const struct heard *heard; /**< what the other one is sent      */
-	/** The daemon's counters of the stream, by enum call_counter. */
+	/** The daemon's counters of the stream, by enum stream_counter. */
 	const uint64_t *daemon;
 	bool reported;	    /**< the daemon reported these */
 	uint64_t drops;	    /**< of the other one's sockets             */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is counted of calls and packets: the names that C and the protocol use,
- * units, heads of codec-ctl's columns (NULL: none), and help for people. A name
- * that ends in _ns counts ns. These are lists only: other files make struct
- * members, array indexes and table rows from them.
+ * What is counted of streams and packets: the names that C and the protocol
+ * use, units, heads of codec-ctl's columns (NULL: none), and help for people. A
+ * name that ends in _ns counts ns. These are lists only: other files make
+ * struct members, array indexes and table rows from them.
  */
 #ifndef MEDIA_COUNTERS_H
 #define MEDIA_COUNTERS_H
@@ -102,7 +102,7 @@
 	X(busy_ns, "ns", NULL,                                                 \
 	  "time that workers were at frames: codec_ns, and sending")
 
-/** Those that can be added up over calls, and all. */
+/** Those that can be added up over streams, and all. */
 #define STREAM_SUMS(X) STREAM_RX_COUNTERS(X) STREAM_WORKER_SUMS(X)
 #define STREAM_WORKER_COUNTERS(X)                                              \
 	STREAM_WORKER_SUMS(X)                                                  \
@@ -111,14 +111,14 @@
 #define STREAM_COUNTERS(X) STREAM_RX_COUNTERS(X) STREAM_WORKER_COUNTERS(X)
 
 /** Their places in an array of all. */
-enum call_counter {
-#define CALL_PLACE(name, ...) STREAM_COUNTER_##name,
-	STREAM_COUNTERS(CALL_PLACE)
-#undef CALL_PLACE
+enum stream_counter {
+#define STREAM_PLACE(name, ...) STREAM_COUNTER_##name,
+	STREAM_COUNTERS(STREAM_PLACE)
+#undef STREAM_PLACE
 		STREAM_NCOUNTERS
 };
 
-/** Datagrams that no call could be charged with. */
+/** Datagrams that no stream could be charged with. */
 #define PACKET_COUNTERS(X)                                                     \
 	X(packets, "datagrams", NULL, "datagrams received")                    \
 	X(malformed, "datagrams", NULL, "datagrams that are not RTP")          \

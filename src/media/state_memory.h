@@ -88,14 +88,14 @@ struct state_heard_copy {
 };
 
 struct stream_counters {
-#define CALL_MEMBER(name, ...) atomic_ullong name;
+#define STREAM_MEMBER(name, ...) atomic_ullong name;
 	_Alignas(CACHE_LINE) struct {
-		STREAM_RX_COUNTERS(CALL_MEMBER)
+		STREAM_RX_COUNTERS(STREAM_MEMBER)
 	};
 	_Alignas(CACHE_LINE) struct {
-		STREAM_WORKER_COUNTERS(CALL_MEMBER)
+		STREAM_WORKER_COUNTERS(STREAM_MEMBER)
 	};
-#undef CALL_MEMBER
+#undef STREAM_MEMBER
 };
 
 /** Counters of a stream, which outlive the process. */

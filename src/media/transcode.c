@@ -366,8 +366,8 @@ static enum pipeline_use use_of_speech(struct transcoder *c, bool expired)
 	return c->resting ? PIPELINE_PAUSE : PIPELINE_SPEECH;
 }
 
-/* Run the claimed frame of the turn's call, within the codec; put what comes of
- * it into the burst. 0, or negative: the packet is malformed. */
+/* Run the claimed frame of the turn's stream, within the codec; put what comes
+ * of it into the burst. 0, or negative: the packet is malformed. */
 static int transcode_frame(struct transcode *t, struct pipeline_input *in,
 			   bool expired)
 {
@@ -415,7 +415,7 @@ static int transcode_frame(struct transcode *t, struct pipeline_input *in,
 }
 
 /* The peer asks for another mode of what is sent to it: that is the encoder of
- * the paired call, which may end at any moment (RFC 4867, 4.3.1). */
+ * the paired stream, which may end at any moment (RFC 4867, 4.3.1). */
 static void pass_cmr(struct transcode_worker *w, struct transcoder *c)
 {
 	uint64_t pair = atomic_load_explicit(&c->pair, memory_order_relaxed);
@@ -692,7 +692,7 @@ static cr_ns put_packets(struct transcode_worker *w)
 /* The critical section of unsent packets, once a turn: its packets and its
  * record go to those that wait, and all leave if they may not wait any longer.
  * Control takes the lock, too, to send what waits. So no codec is under it:
- * one that never returns would keep the packets of other calls. */
+ * one that never returns would keep the packets of other streams. */
 static void hand_over(const struct transcode *t, const struct live_run *run,
 		      int err)
 {
@@ -837,7 +837,7 @@ static void count_packets(struct transcoder *c,
 		    unsent->record.job.bytes_out - unsent->failed_octets);
 }
 
-/* A turn's last touch of the call. */
+/* A turn's last touch of the stream. */
 static void end_transcode_of(struct transcoder *c)
 {
 	/* release, pairs with transcoder_unposted() */
@@ -982,8 +982,7 @@ void transcode_rescue(struct transcode_worker *w, struct transcoder *stuck,
 	(void)pthread_mutex_lock(&w->lock);
 	CR_ASSERT(atomic_load_explicit(&w->state, memory_order_relaxed) ==
 		  TRANSCODE_TAKEN);
-	/* The call's count of pending turns stays up: the thread has the call.
-	 */
+	/* The count of pending turns stays up: the thread has the stream. */
 	if (stuck) {
 		CR_ASSERT(w->turn.transcoder == stuck);
 		count_packets(stuck, &w->turn); /* what was sent early */

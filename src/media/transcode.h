@@ -10,12 +10,12 @@
  *   by the worker   when TRANSCODE_BATCH turns have gathered or
  *                   TRANSCODE_WAIT has passed, and when the engine says that
  *                   there is nothing else to do (transcode_flush());
- *   by control      when the engine says that calls are about to move to
- *                   other workers (transcode_batching()), that a call has gone
+ *   by control      when the engine says that streams are about to move to
+ *                   other workers (transcode_batching()), that one has gone
  *                   (transcode_flush_for()), or that the worker is stuck
  *                   (transcode_rescue()).
  *
- * Waiting keeps a call's order only while one worker serves it, so it is for
+ * Waiting keeps a stream's order only while one worker serves it, so it is for
  * run queues of one worker whose policy does not steal; elsewhere every turn
  * sends at its end, before the engine learns that the job is done.
  *
@@ -23,7 +23,7 @@
  * thread's own until the codec is done; then it takes the lock once
  * (hand_over()). So nobody waits for a codec, which may never return: recovery
  * then takes away what waits. The thread finds out when it comes back, and from
- * then on touches nothing but the call's own:
+ * then on touches nothing but the stream's own:
  *
  *             transcode_enter_codec()           transcode_take()
  *   AT_WORK -------------------> IN_CODEC -------------> TAKEN
@@ -52,10 +52,10 @@
  *
  * The thread's CPU clock is a system call of some 0.4 us, where the clock on
  * the wall is 0.02 us and a cheap frame takes 3. So it is read for one frame in
- * some, and as long as little is known for all of a call's first: enough to
- * learn from, and each call at its own pace, so that none is left out. A
- * thousand calls of one kind have taught enough within a second. Frames that
- * follow one of their call in a row are not metered: they cost less, and how
+ * some, and as long as little is known for all of a stream's first: enough to
+ * learn from, and each stream at its own pace, so that none is left out. A
+ * thousand streams of one kind have taught enough within a second. Frames that
+ * follow one of their stream in a row are not metered: they cost less, and how
  * many do is the scheduler's and the overload's doing. What
  * comes between the pick and the turn is a lock and a few wake-ups; by the
  * clock on the wall, and bounded, for there the CPU may be lost, too.
@@ -65,37 +65,39 @@
  */
 
 enum {
-	TRANSCODE_COST_FIRST = 256, /**< of a call, if little is known */
+	TRANSCODE_COST_FIRST = 256, /**< of a stream, if little is known */
 	TRANSCODE_COST_EVERY = 16,  /**< then one of these             */
-	TRANSCODE_COST_ROW = 8 /**< longer rows are a call's that has its worker
-			     for itself: that is what it costs */
+	/** Longer rows are of one that has its worker for itself: that is what
+	 * it costs. */
+	TRANSCODE_COST_ROW = 8
 };
 
 /** Longest time between a pick and its turn that counts. */
 #define TRANSCODE_COST_PICK (50 * CR_US)
 
-/** The row that a worker is at: turns for one call right behind those of
+/** The row that a worker is at: turns for one stream right behind those of
  * another one. Zero: it had nothing to do. */
 struct transcode_row {
-	bool any;	/**< turn since then */
-	uint32_t call;	/**< id of the last one's */
-	unsigned turns; /**< of the row; 0: none, no other call was before */
+	bool any;	 /**< turn since then */
+	uint32_t stream; /**< id of the last one's */
+	unsigned turns;	 /**< of the row; 0: none, no other stream was before */
 };
 
-/** The next turn is of @call. Does it cost less, as the one before has left it
- * the caches? */
-static inline bool transcode_row_next(struct transcode_row *row, uint32_t call)
+/** The next turn is of @stream. Does it cost less, as the one before has left
+ * it the caches? */
+static inline bool transcode_row_next(struct transcode_row *row,
+				      uint32_t stream)
 {
-	if (row->any && row->call != call)
+	if (row->any && row->stream != stream)
 		row->turns = 1;
 	else if (row->turns)
 		row->turns++;
 	row->any = true;
-	row->call = call;
+	row->stream = stream;
 	return row->turns > 1 && row->turns <= TRANSCODE_COST_ROW;
 }
 
-/** Is the next frame of a call metered? *@frames: those of it before. One
+/** Is the next frame of a stream metered? *@frames: those of it before. One
  * thread at a time. */
 static inline bool transcode_cost_due(atomic_uint *frames)
 {
@@ -105,10 +107,11 @@ static inline bool transcode_cost_due(atomic_uint *frames)
 	return n < TRANSCODE_COST_FIRST || n % TRANSCODE_COST_EVERY == 0;
 }
 
-/** Enough was learned from the like of a call: to meter all of its first frames
- * would only cost. @id spreads calls, so that not the first frame of each,
- * which finds cold caches, is metered. Any thread; what transcode_cost_due()
- * does at the same moment may undo it, so call it again. */
+/** Enough was learned from the like of a stream: to meter all of its first
+ * frames would only cost. @id spreads streams, so that not the first frame of
+ * each, which finds cold caches, is metered. Any thread; what
+ * transcode_cost_due() does at the same moment may undo it, so call it again.
+ */
 static inline void transcode_cost_settle(atomic_uint *frames, unsigned id)
 {
 	if (atomic_load_explicit(frames, memory_order_relaxed) <
@@ -191,10 +194,10 @@ enum transcode_state { TRANSCODE_AT_WORK, TRANSCODE_IN_CODEC, TRANSCODE_TAKEN };
  */
 struct transcode_worker {
 	/* constant while a thread has it */
-	int fd; /**< the shared UDP socket, for calls without their own */
-	cr_ns clock_cost;	    /**< of reading the thread's CPU time, ns */
-	cr_ns quota_burst;	    /**< of each call, see struct quota      */
-	struct stream_table *table; /**< where the calls of CMRs are found */
+	int fd; /**< the shared UDP socket, for streams without their own */
+	cr_ns clock_cost;  /**< of reading the thread's CPU time, ns */
+	cr_ns quota_burst; /**< of each stream, see struct quota      */
+	struct stream_table *table; /**< where the streams of CMRs are found */
 	/* the worker's own */
 	struct trace_ring *trace;
 	struct pipeline_scratch scratch;
@@ -209,7 +212,7 @@ struct transcode_worker {
 	pthread_mutex_t lock;	/**< of what follows */
 	bool batching;		/**< packets may wait */
 	struct histogram delay; /**< arrival to sent, ns */
-	/** |time between two frames of a call that were sent - frame
+	/** |time between two frames of a stream that were sent - frame
 	 * duration|, ns; not across a pause of the talker. */
 	struct histogram jitter;
 	struct burst burst;
@@ -268,14 +271,14 @@ static inline bool transcode_leave_codec(struct transcode_worker *w)
 bool transcode_take(struct transcode_worker *w);
 
 /** Send, count and trace to @trace what @w had ready when it was taken, and
- * cancel the frame of call @stuck that it was at (NULL: it was none of a
- * call's). The thread that has taken it, while no other worker serves these
- * calls. */
+ * cancel the frame of stream @stuck that it was at (NULL: it was none of a
+ * stream's). The thread that has taken it, while no other worker serves these
+ * streams. */
 void transcode_rescue(struct transcode_worker *w, struct transcoder *stuck,
 		      struct trace_ring *trace);
 
 /** A claimed frame is dropped (@why: expired, shed, cancelled): count and
- * trace. Any thread that holds the call's run-queue lock; @trace is that
+ * trace. Any thread that holds the stream's run-queue lock; @trace is that
  * thread's. */
 void transcode_drop(struct trace_ring *trace, struct transcoder *c,
 		    const struct cr_job *job, enum cr_outcome why, cr_ns now);

@@ -79,7 +79,7 @@ struct load {
 };
 
 static unsigned long long counted(struct load *l, unsigned i,
-				  enum call_counter which)
+				  enum stream_counter which)
 {
 	const struct stream_counters *k =
 		&node_stream_find(l->scratch->rig.node, l->id[i])
