@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CONTRIBUTING.md's map of rooms, held against the code.
+"""CONTRIBUTING.md's map of rooms, held against the code; and the names that
+docs/architecture.md has of it.
 
 The map is a table, the highest room first. A room may include what stands
 below it, and nothing else: so there is no include upwards and no circle.
@@ -91,3 +92,13 @@ def test_an_include_that_goes_up_would_be_found():
     assert upward(wrong, known) == [
         "src/engine/core.c: node/node.h: src/node is not below src/engine",
         "src/base/units.c: base/none.h: in no room of the map"]
+
+
+def test_what_the_architecture_names_is_there():
+    text = (TOP / "docs/architecture.md").read_text()
+    paths = tracked("*.[ch]", "*.py", "*.txt")
+    words = {w for p in paths for w in re.findall(r"\w+", (TOP / p).read_text())}
+    words |= {pathlib.Path(p).stem for p in paths}
+    named = set(re.findall(r"`(?:struct |enum )?(\w*[a-zA-Z0-9]_\w+)(?:\(\))?`", text))
+    assert len(named) > 100
+    assert named - words == set()
