@@ -17,7 +17,7 @@
 #include "base/nearest.h"
 #include "campaign/campaign.h"
 
-/* Room for any spot_path(). */
+/* Room for any section_path(). */
 #define SECTION_PATH 96u
 
 static bool is_list(const struct section *s)

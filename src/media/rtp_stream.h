@@ -220,7 +220,7 @@ struct stream_cfg {
 	/** The codecs that its party may send, media.in first; NULL: only
 	 * that. Borrowed. */
 	const struct stream_codecs *codecs;
-	bool may_change;	    /**< transcoder_set_types() may follow */
+	bool may_change;	    /**< its codecs may, later */
 	struct release_cfg release; /**< as asked for; the terms add to it */
 	bool release_named;	    /**< its kind was asked for by name       */
 	struct task_terms terms;    /**< as asked for; weight 0: 1024 */

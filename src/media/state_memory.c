@@ -118,7 +118,7 @@ static unsigned text_words(uint64_t bytes)
 	return (unsigned)((bytes + 7) / 8);
 }
 
-/* The generation of half @i, and its text into @out[STATE_TEXT_MAX + 1]; 0: it
+/* The generation of @half, and its text into @out[STATE_TEXT_MAX + 1]; 0: it
  * fails. */
 static uint64_t read_half(const struct state_slot *slot, unsigned half,
 			  char *out)

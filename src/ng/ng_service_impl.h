@@ -108,7 +108,7 @@ bool ng_end_oldest(struct ng_service *sv, const struct ng_dialog *d);
  * endpoints that only it has. */
 void ng_end_dialog(struct ng_service *sv, struct ng_dialog *d,
 		   enum node_end why, const struct node_who *who);
-/** Nothing is kept free for line @i of @d any more. */
+/** Nothing is kept free for @s any more. */
 void ng_release(struct ng_service *sv, struct ng_stream *s);
 
 /** Add to the warning of the reply. */

@@ -9,8 +9,7 @@
  *                                                    (a grace period) freed
  *
  * A call has an endpoint from node_endpoint_join() to node_endpoint_release().
- * One that was opened by
- * itself outlives these, until it is closed.
+ * One that was opened by itself outlives these, until it is closed.
  */
 #include "node/node_endpoint.h"
 

@@ -57,10 +57,10 @@ bool codec_use_is_said(const struct codec_use *r);
 
 /* --- life --- */
 
-/** Open an endpoint at @i, for a party of which @terms are known, and hear it;
- * with RTCP as @rtcp says, whose socket, interval and random numbers are chosen
- * here (NULL: none). 0; -EMFILE, -ENFILE, -EADDRINUSE (no descriptor or port;
- * some descriptors are kept for control), -ENOMEM, -errno, with @e. */
+/** Open an endpoint at @i by @cfg, and hear its party; with RTCP as @rtcp says,
+ * whose socket, interval and random numbers are chosen here (NULL: none). 0;
+ * -EMFILE, -ENFILE, -EADDRINUSE (no descriptor or port; some descriptors are
+ * kept for control), -ENOMEM, -errno, with @e. */
 int node_endpoint_new(struct node *n, struct interface *i,
 		      const struct endpoint_cfg *cfg,
 		      const struct endpoint_rtcp_cfg *rtcp,

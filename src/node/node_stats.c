@@ -87,7 +87,8 @@ static struct node_stream **first_of_class(struct crowd *c, enum cr_class cls,
 	return &c->first[cls == CR_SOFT ? i : c->room - 1 - i];
 }
 
-/* The group among the last of @cls that @st belongs to; @n: none of them. */
+/* The group among the last of its class that @st belongs to; @n: none of them.
+ */
 static size_t group_of_stream(struct crowd *c, const struct node_stream *st,
 			      size_t n)
 {

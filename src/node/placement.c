@@ -69,7 +69,7 @@ static unsigned count_receivers(const struct placement_request *request,
 	return most(1, least_used(n, NODE_RECEIVERS_MAX));
 }
 
-/* The cache whose share of @n is least served by what it has been given. */
+/* The cache whose share is least served by what it has been given. */
 static unsigned least_served_cache(const unsigned *size, const unsigned *given,
 				   unsigned caches)
 {

@@ -766,7 +766,7 @@ static unsigned stride_of(const struct jitter_cfg *c)
 	return (c->slot_bytes + 15) / 16 * 16;
 }
 
-/* Bytes of memory that a buffer of @cfg takes. */
+/* Bytes of memory that a buffer of @c takes. */
 static size_t jitter_bytes(const struct jitter_cfg *c)
 {
 	size_t slots = jitter_power_of_two(c->slots);

@@ -208,7 +208,7 @@ struct plan {
 
 /* --- the mix --- */
 
-/* "amr/12.2" into @out. */
+/* Of "amr/12.2". */
 static json_t *side_json(const char *text)
 {
 	const char *mode = strchr(text, '/');

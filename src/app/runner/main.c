@@ -141,7 +141,7 @@ static void report_rights(const struct runner_options *o, bool filtered,
 /* --- what outlives the process --- */
 
 /* The state of calls: that of a process that has died or gives them, or a new
- * one. Without it, calls end with this process. 0; or -EINVAL with @e: a
+ * one. Without it, calls end with this process. 0; or -EINVAL with @why: a
  * process gives calls, and its state is of another kind. */
 static int open_state_memory(struct daemon *d, struct cr_err *why)
 {
