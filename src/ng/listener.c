@@ -435,8 +435,8 @@ const struct ng_limits ng_limits_usual = {
 
 /* --- answers --- */
 
-static int send_text(struct ng_listener *l, const struct ng_origin *o,
-		     const char *text, size_t bytes)
+static int send_to_origin(struct ng_listener *l, const struct ng_origin *o,
+			  const char *text, size_t bytes)
 {
 	return o->connection ? connection_send(o->connection, text, bytes)
 			     : datagrams_send(l->datagrams, o, text, bytes);
@@ -496,7 +496,8 @@ void ng_answer(struct ng_asked *a, json_t *body)
 				       a->request.cookie, l->text, (size_t)n);
 		if (!a->client.datagram && !a->origin.connection)
 			l->count.unwanted++; /* it has closed */
-		else if (n < 0 || send_text(l, &a->origin, l->text, (size_t)n))
+		else if (n < 0 ||
+			 send_to_origin(l, &a->origin, l->text, (size_t)n))
 			l->count.unsent++;
 		else
 			l->count.answered++;
@@ -541,7 +542,7 @@ void ng_listener_malformed(struct ng_listener *l, const struct ng_origin *o,
 		return;
 	n = write_error(l, m, why);
 	if (n >= 0)
-		(void)send_text(l, o, l->text, (size_t)n);
+		(void)send_to_origin(l, o, l->text, (size_t)n);
 }
 
 static void overloaded(struct ng_listener *l, const struct ng_origin *o,
@@ -560,7 +561,7 @@ static void overloaded(struct ng_listener *l, const struct ng_origin *o,
 	if (!o->connection)
 		ng_replies_put(l->replies, &o->from, m->cookie, l->text,
 			       (size_t)n);
-	(void)send_text(l, o, l->text, (size_t)n);
+	(void)send_to_origin(l, o, l->text, (size_t)n);
 }
 
 static void ask_service(struct ng_listener *l, const struct ng_origin *o,
