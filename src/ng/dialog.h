@@ -178,7 +178,11 @@ struct ng_dialog {
 	/** Its part of its host's share, and octets of that for the newest
 	 * offer and answer. */
 	struct ng_due due;
-	size_t kept[2];
+	size_t octets[2];
+	/** Its note (protocol/kept_calls.h), or NULL; and whether that says all
+	 * there is to say. */
+	struct state_slot *slot;
+	bool kept;
 };
 
 struct ng_call {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Dialogs that outlive the process: from the answer on, what later commands
- * need of one is the note of its first call (protocol/kept_calls.h), a struct
- * kept_dialog. One that nobody has answered is not kept.
+ * Dialogs that outlive the process: what later commands need of one is a note
+ * (protocol/kept_calls.h), a struct kept_dialog. While its newest offer has no
+ * answer, that is the request, too: a new process accepts it again, with the
+ * endpoints that are there.
  *
- * Proxies name calls and sides by any octets: each is a character of the note
- * (ISO 8859-1).
+ * Proxies name calls and sides by any octets, and so are their requests: each
+ * octet is a character of the note (ISO 8859-1).
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -25,6 +26,7 @@
 
 struct kept_end {
 	uint32_t id;
+	struct sockaddr_storage at; /* its port; another node's has another */
 	bool mux;
 };
 
@@ -38,6 +40,7 @@ struct kept_side {
 
 struct kept_line {
 	uint32_t call;
+	bool early;
 	struct sdp_format spoken[2];
 	unsigned nspoken;
 };
@@ -49,6 +52,8 @@ struct kept_dialog {
 	struct kept_side side[2];
 	struct kept_line line[SDP_LINES_MAX];
 	unsigned nlines;
+	bool known;
+	const char *offer; /* the request, bencoded; NULL: it was answered */
 };
 
 FIELD_TABLE_DECLARE(kept_end, struct kept_end);
@@ -59,6 +64,7 @@ FIELD_TABLE_DECLARE(kept_dialog, struct kept_dialog);
 
 const struct field kept_end_fields[] = {
 	{ ROW_INT(kept_end, "id", id), .max = UINT32_MAX },
+	{ ROW_ADDRESS(kept_end, "at", at) },
 	{ ROW_BOOL(kept_end, "mux", mux) },
 	{ 0 },
 };
@@ -83,6 +89,7 @@ const struct field kept_format_fields[] = {
 
 const struct field kept_line_fields[] = {
 	{ ROW_INT(kept_line, "call", call), .max = UINT32_MAX },
+	{ ROW_BOOL(kept_line, "early", early) },
 	{ ROW_LIST(kept_line, "spoken", spoken, nspoken, kept_format),
 	  .max = 2 },
 	{ 0 },
@@ -97,6 +104,8 @@ const struct field kept_dialog_fields[] = {
 	{ ROW_OBJECT(kept_dialog, "b", side[1], kept_side) },
 	{ ROW_LIST(kept_dialog, "lines", line, nlines, kept_line),
 	  .max = SDP_LINES_MAX },
+	{ ROW_BOOL(kept_dialog, "known", known) },
+	{ ROW_TEXT(kept_dialog, "offer", offer) },
 	{ 0 },
 };
 
@@ -113,14 +122,15 @@ static void list_names(struct kept_dialog *k, const char **name[NAMES])
 
 /* --- while it goes on --- */
 
-/* Let *@name be its octets as characters, in @buf. */
-static void write_octets(const char **name, char buf[2 * NG_NAME_MAX + 1])
+/* Let *@octets be characters, in @buf, which has room for two each and a NUL.
+ */
+static void write_octets(const char **octets, char *buf)
 {
 	char *to = buf;
 
-	if (!*name)
+	if (!*octets)
 		return;
-	for (const char *from = *name; *from; from++) {
+	for (const char *from = *octets; *from; from++) {
 		unsigned char c = (unsigned char)*from;
 
 		if (c >= 0x80)
@@ -128,22 +138,40 @@ static void write_octets(const char **name, char buf[2 * NG_NAME_MAX + 1])
 		*to++ = (char)(c < 0x80 ? c : 0x80 | (c & 0x3f));
 	}
 	*to = '\0';
-	*name = buf;
+	*octets = buf;
 }
 
-static void fill_side(struct kept_side *k, const struct ng_side *s,
-		      unsigned nlines)
+/* Where the party of @ep sends to. */
+static struct sockaddr_storage endpoint_at(const struct node_endpoint *ep)
+{
+	struct call_past past;
+
+	node_endpoint_past(ep, &past);
+	return past.stream[0].at;
+}
+
+static void fill_side(const struct ng_service *sv, struct kept_side *k,
+		      const struct ng_side *s, unsigned nlines)
 {
 	k->tag = s->tag;
 	k->version = s->version;
 	k->created = s->created;
 	k->nends = nlines;
-	for (unsigned i = 0; i < nlines; i++)
-		k->end[i] = (struct kept_end){ s->endpoint[i].id,
-					       s->endpoint[i].mux };
+	for (unsigned i = 0; i < nlines; i++) {
+		const struct node_endpoint *ep =
+			node_endpoint_find(sv->node, s->endpoint[i].id);
+
+		k->end[i] = (struct kept_end){ .mux = s->endpoint[i].mux };
+		if (!ep)
+			continue;
+		k->end[i].id = ep->id;
+		k->end[i].at = endpoint_at(ep);
+	}
 }
 
-static json_t *write_dialog(const struct ng_dialog *d)
+/* Its note; @offer: the request that it waits for an answer to, or NULL. */
+static json_t *write_dialog(const struct ng_service *sv,
+			    const struct ng_dialog *d, const char *offer)
 {
 	const struct in6_addr at = ng_due_host(&d->due);
 	char host[INET6_ADDRSTRLEN], text[NAMES][2 * NG_NAME_MAX + 1];
@@ -153,15 +181,18 @@ static json_t *write_dialog(const struct ng_dialog *d)
 		.created = d->call->created,
 		.host = inet_ntop(AF_INET6, &at, host, sizeof(host)),
 		.nlines = d->nlines,
+		.known = d->known,
+		.offer = offer,
 	};
 	const char **name[NAMES];
 
 	for (unsigned i = 0; i < 2; i++)
-		fill_side(&k.side[i], d->side[i], d->nlines);
+		fill_side(sv, &k.side[i], d->side[i], d->nlines);
 	for (unsigned i = 0; i < d->nlines; i++) {
 		const struct ng_stream *s = &d->stream[i];
 
 		k.line[i].call = s->node_call;
+		k.line[i].early = s->early;
 		k.line[i].nspoken = s->spoken ? 2 : 0;
 		for (unsigned n = 0; n < k.line[i].nspoken; n++)
 			k.line[i].spoken[n] = s->spoken->item[n].format;
@@ -172,57 +203,84 @@ static json_t *write_dialog(const struct ng_dialog *d)
 	return field_write_request(kept_dialog_fields, &k);
 }
 
-void ng_keep_dialog(struct ng_service *sv, const struct ng_dialog *d)
+/* The request, in characters of a note: @out[2 * STATE_TEXT_MAX + 1]. False: it
+ * is longer than any note, or no text. */
+static bool write_request(const struct ng_request *r, char *out)
 {
-	bool noted = false;
+	char octets[STATE_TEXT_MAX + 1];
+	const char *text = octets;
+	long n = bencode_write(r->body, octets, STATE_TEXT_MAX);
+
+	if (n < 0 || memchr(octets, 0, (size_t)n))
+		return false;
+	octets[n] = '\0';
+	write_octets(&text, out);
+	return true;
+}
+
+static void keep_line(struct ng_service *sv, const struct ng_dialog *d,
+		      unsigned i)
+{
+	struct node_call *c = node_call_find(sv->node, d->stream[i].node_call);
+	struct call_spec spec = CALL_SPEC_UNSAID;
+
+	spec.port = CALL_PORT_EACH;
+	spec.label = d->call->id;
+	spec.terms.weight = CALL_WEIGHT;
+	for (unsigned k = 0; k < 2; k++) {
+		struct node_endpoint *ep = node_endpoint_find(
+			sv->node, d->side[k]->endpoint[i].id);
+
+		spec.end[k].endpoint = d->side[k]->endpoint[i].id;
+		if (ep)
+			keep_endpoint(ep);
+	}
+	if (c)
+		keep_call(sv->node, c, &spec);
+}
+
+void ng_keep_dialog(struct ng_service *sv, struct ng_dialog *d)
+{
+	char request[2 * STATE_TEXT_MAX + 1];
+	const bool waits = d->offer && !d->answer;
 
 	if (!node_keeps(sv->node))
 		return;
-	for (unsigned i = 0; i < d->nlines; i++) {
-		struct call_spec spec = CALL_SPEC_UNSAID;
-		struct node_call *c =
-			node_call_find(sv->node, d->stream[i].node_call);
-
-		if (!c)
-			continue;
-		spec.port = CALL_PORT_EACH;
-		spec.label = d->call->id;
-		spec.terms.weight = CALL_WEIGHT;
-		for (unsigned k = 0; k < 2; k++) {
-			spec.end[k].endpoint = d->side[k]->endpoint[i].id;
-			keep_endpoint(node_call_endpoint(c, k));
-		}
-		keep_call(sv->node, c, &spec, noted ? NULL : write_dialog(d));
-		noted = true;
-	}
+	for (unsigned i = 0; i < d->nlines; i++)
+		keep_line(sv, d, i);
+	d->kept = (!waits || write_request(&sv->request, request)) &&
+		  !keep_note(sv->node, &d->slot,
+			     write_dialog(sv, d, waits ? request : NULL));
 }
 
 /* --- in a new process --- */
 
-/* Let *@name, characters, be octets, in @buf. False: they are none. */
-static bool read_name_octets(const char **name, char buf[NG_NAME_MAX + 1])
+/* Let *@text, characters, be octets, in @buf[@most + 1]. False: they are none,
+ * or more. */
+static bool read_octets(const char **text, char *buf, size_t most)
 {
-	size_t left = *name ? strlen(*name) : 0, n = 0;
+	size_t left = *text ? strlen(*text) : 0, n = 0;
 
-	if (!*name)
+	if (!*text)
 		return true;
-	for (const char *from = *name; left; n++) {
+	for (const char *from = *text; left; n++) {
 		size_t octets = utf8_length(from, left);
 		unsigned c = octets ? utf8_code(from, octets) : 256;
 
-		if (c > 255 || n == NG_NAME_MAX)
+		if (c > 255 || n == most)
 			return false;
 		buf[n] = (char)c;
 		from += octets;
 		left -= octets;
 	}
 	buf[n] = '\0';
-	*name = buf;
+	*text = buf;
 	return true;
 }
 
-static void restore_side(struct ng_service *sv, struct ng_dialog *d, unsigned i,
-			 const struct kept_side *k)
+/* Side @i of @d. On another machine, an id may be that of any endpoint. */
+static void restore_side(const struct ng_service *sv, struct ng_dialog *d,
+			 unsigned i, const struct kept_side *k)
 {
 	struct ng_side *s = d->side[i];
 
@@ -232,13 +290,16 @@ static void restore_side(struct ng_service *sv, struct ng_dialog *d, unsigned i,
 	s->created = k->created;
 	for (unsigned n = 0; n < d->nlines && n < k->nends; n++) {
 		const struct kept_end *end = &k->end[n];
-		const struct node_call *c =
-			node_call_find(sv->node, d->stream[n].node_call);
-		const struct node_endpoint *ep =
-			c ? node_call_endpoint(c, i) : NULL;
+		struct node_endpoint *ep =
+			node_endpoint_find(sv->node, end->id);
+		struct sockaddr_storage at;
 
-		if (s->endpoint[n].id || !ep || ep->id != end->id)
+		if (s->endpoint[n].id || !ep || ep->owner)
 			continue;
+		at = endpoint_at(ep);
+		if (!address_equal(&at, &end->at))
+			continue;
+		ep->opened = true; /* by this dialog */
 		s->endpoint[n] =
 			(struct ng_endpoint){ .id = ep->id, .mux = end->mux };
 		endpoint_rtcp_mux(ep->endpoint, end->mux);
@@ -269,6 +330,8 @@ static void restore_line(struct ng_service *sv, struct ng_dialog *d, unsigned i,
 		return;
 	s->node_call = node_call_id(c);
 	node_call_set_tags(c, tag, i + 1);
+	if (k->early)
+		ng_stream_set_early(sv->node, s, true);
 	if (k->nspoken == 2)
 		s->spoken = codec_list_copy(item, 2);
 }
@@ -298,7 +361,7 @@ static int read_dialog(struct kept_dialog *k, const json_t *note,
 		err = field_complete(kept_dialog_fields, k, e);
 	list_names(k, name);
 	for (unsigned i = 0; !err && i < NAMES; i++)
-		if (!read_name_octets(name[i], text[i]))
+		if (!read_octets(name[i], text[i], NG_NAME_MAX))
 			err = cr_fail(e, -EINVAL, "a name is no octets");
 	for (unsigned i = 0; !err && i < k->nlines; i++)
 		for (unsigned n = 0; n < k->line[i].nspoken; n++)
@@ -307,6 +370,41 @@ static int read_dialog(struct kept_dialog *k, const json_t *note,
 				err = cr_fail(e, -EINVAL,
 					      "a codec has no name");
 	return err;
+}
+
+/* Wait for an answer to @offer. 0, or -errno with @e. */
+static int offer_again(struct ng_service *sv, struct ng_dialog *d,
+		       const char *offer, struct cr_err *e)
+{
+	char octets[STATE_TEXT_MAX + 1];
+	json_t *body = NULL;
+	int err = 0;
+
+	if (!read_octets(&offer, octets, STATE_TEXT_MAX))
+		return cr_fail(e, -EINVAL, "its offer is no octets");
+	body = bencode_read(offer, strlen(offer), e);
+	err = body ? ng_request_read(&sv->request, body, e) : -EINVAL;
+	if (!err && sv->request.command != NG_OFFER)
+		err = cr_fail(e, -EINVAL, "its offer is none");
+	sv->reply = json_object();
+	if (!err)
+		err = ng_offer_repeat(sv, d, e);
+	json_decref(sv->reply);
+	sv->reply = NULL;
+	json_decref(body);
+	return err;
+}
+
+/* Has the other process told somebody of a port that is not here? */
+static bool lacks_endpoint(const struct ng_dialog *d,
+			   const struct kept_dialog *k)
+{
+	for (unsigned i = 0; i < 2; i++)
+		for (unsigned n = 0; n < k->side[i].nends; n++)
+			if (k->side[i].end[n].id &&
+			    d->side[i]->endpoint[n].id != k->side[i].end[n].id)
+				return true;
+	return false;
 }
 
 /* 0, or -errno with @e; *@out: as far as it has come, or NULL. */
@@ -336,55 +434,38 @@ static int restore_dialog(struct ng_service *sv, const json_t *note,
 			ng_call_free(&sv->calls, call);
 		return cr_fail(e, -ENOMEM, "out of memory");
 	}
+	*out = d;
 	call->created = k.created;
 	ng_call_signalled(call);
-	d->known = true;
+	d->known = k.known;
 	d->nlines = k.nlines;
 	for (unsigned i = 0; i < d->nlines; i++)
 		restore_line(sv, d, i, &k.line[i]);
 	for (unsigned i = 0; i < 2; i++)
 		restore_side(sv, d, i, &k.side[i]);
-	*out = d;
-	return restore_due(sv, d, k.host, e);
+	err = restore_due(sv, d, k.host, e);
+	if (!err && k.offer && lacks_endpoint(d, &k))
+		err = cr_fail(e, -ENOENT, "an endpoint of it has not gone on");
+	return err || !k.offer ? err : offer_again(sv, d, k.offer, e);
 }
 
-/* The dialog of @c, if it has one. @must: if it cannot go on, that is for the
- * caller to mend; else it ends. 0, or -errno with @e. */
-static int restore_noted(struct ng_service *sv, const struct node_call *c,
-			 bool must, struct cr_err *e)
+int ng_restore_dialog(struct ng_service *sv, const json_t *note,
+		      struct state_slot *slot, bool must, struct cr_err *e)
 {
-	json_t *note = kept_call_note(c);
 	struct ng_dialog *d = NULL;
-	int err = note ? restore_dialog(sv, note, &d, e) : 0;
+	int err = restore_dialog(sv, note, &d, e);
 
-	json_decref(note);
-	if (!err || must)
+	if (!err) {
+		d->slot = slot;
+		d->kept = true;
+		return 0;
+	}
+	if (must)
 		return err;
 	log_event(LOG_WARN, "dialog-not-restored",
-		  LOG_INT("call", node_call_id(c)), LOG_STR("why", e->text));
+		  LOG_STR("call-id", d ? d->call->id : ""),
+		  LOG_STR("why", e->text));
 	if (d)
 		ng_end_dialog(sv, d, NODE_END_STOPPED, NULL);
-	return err;
-}
-
-void ng_service_restored(struct ng_service *sv, const struct node_call *c)
-{
-	struct cr_err e;
-
-	(void)restore_noted(sv, c, false, &e);
-}
-
-int ng_restore_dialogs(struct ng_service *sv, bool all, struct cr_err *e)
-{
-	struct node_call *c = NULL;
-	uint32_t id = 0;
-	int err = 0;
-
-	while (!err && node_keeps(sv->node) &&
-	       (c = node_call_after(sv->node, id))) {
-		id = node_call_id(c);
-		err = restore_noted(sv, c, all, e);
-		err = all ? err : 0;
-	}
 	return err;
 }

@@ -17,6 +17,7 @@
 
 #include "base/clock.h"
 #include "ng/ng_service_impl.h"
+#include "node/restore.h"
 #include "observe/log.h"
 #include "protocol/service.h"
 #include "rpc/jsonrpc.h"
@@ -110,6 +111,7 @@ void ng_end_dialog(struct ng_service *sv, struct ng_dialog *d,
 		ng_stream_stop(sv->node, &d->stream[i], why, who);
 	}
 	ng_dialog_ring(sv, d, false);
+	node_note_forget(sv->node, d->slot);
 	ng_due_close(&sv->shares, &d->due);
 	ng_dialog_free(d, close_endpoints, sv);
 	if (LIST_EMPTY(&call->dialogs))
@@ -486,6 +488,29 @@ unsigned ng_service_pending(const struct ng_service *sv)
 	LIST_FOREACH(wait, &s->waits, link)
 	n++;
 	return n;
+}
+
+int ng_service_may_move(const struct ng_service *sv, struct cr_err *e)
+{
+	struct ng_service *s = (struct ng_service *)(uintptr_t)sv;
+	struct ng_call *call;
+	const struct ng_dialog *d;
+	unsigned stay = 0;
+
+	if (!LIST_EMPTY(&s->waits))
+		return cr_fail(e, -EBUSY,
+			       "an offer waits until it is measured what its "
+			       "codecs cost: try again");
+	for (call = ng_call_first(&s->calls); call; call = ng_call_next(call))
+		LIST_FOREACH(d, &call->dialogs, link)
+	stay += !d->kept;
+	if (stay)
+		return cr_fail(e, -EBUSY,
+			       "%u dialogs of --ng are not kept (their "
+			       "descriptions are too long), and cannot move to "
+			       "another process; drain the node instead",
+			       stay);
+	return 0;
 }
 
 /* End a call that nobody hung up: no packet for long, or no answer, whatever is

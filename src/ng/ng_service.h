@@ -74,15 +74,15 @@ int ng_service_open(struct ng_service **s, const struct ng_service_config *cfg,
  */
 int ng_service_change(struct ng_service *s, const struct ng_service_config *to,
 		      struct cr_err *e);
-/** Go on with dialogs that were kept, whose calls the node has got since it was
- * opened. One that cannot go on ends and is logged; or, if @all have to, none
- * ends, and it is -errno with @e. */
-int ng_restore_dialogs(struct ng_service *sv, bool all, struct cr_err *e);
+/** Go on with the dialog of @note, which was kept in @slot; the node has its
+ * calls and endpoints. 0: the slot is its own; or -errno with @e: it has ended
+ * and is logged, unless it @must go on. */
+int ng_restore_dialog(struct ng_service *sv, const json_t *note,
+		      struct state_slot *slot, bool must, struct cr_err *e);
+/** Can all dialogs go on in another process? 0, or -EBUSY with @e. */
+int ng_service_may_move(const struct ng_service *s, struct cr_err *e);
 /** Its calls end. NULL is fine. */
 void ng_service_close(struct ng_service *s);
-
-/** @c of another node was restored: go on with its dialog, if it has one. */
-void ng_service_restored(struct ng_service *s, const struct node_call *c);
 
 /** Calls that were offered, and that nobody has answered yet; requests that
  * wait for their costs. */

@@ -85,8 +85,9 @@ struct ng_service {
 	 * other request before its own has ended (ng/listener.h). */
 	struct ng_request request;
 	const struct ng_client *client;
-	struct ng_call *call;	     /**< that it is about, or NULL */
-	json_t *reply;		     /**< an object, to be filled in */
+	struct ng_call *call; /**< that it is about, or NULL */
+	json_t *reply;	      /**< an object, to be filled in */
+	bool repeats; /**< an offer that was accepted by another process */
 	struct node_cost_wait lacks; /**< with -EAGAIN */
 	struct ng_exchange exchange;
 };
@@ -95,6 +96,10 @@ struct ng_service {
  * -EAGAIN: do it again when what the service lacks is known. */
 int ng_offer(struct ng_service *sv, struct cr_err *e);
 int ng_answer_to(struct ng_service *sv, struct cr_err *e);
+/** The request is an offer in @d that another process has accepted, with the
+ * endpoints that @d has: @d waits for its answer. As ng_offer(). */
+int ng_offer_repeat(struct ng_service *sv, struct ng_dialog *d,
+		    struct cr_err *e);
 
 /** Note a request for @call: it lives. */
 void ng_call_signalled(struct ng_call *call);
@@ -206,9 +211,9 @@ int ng_stream_weigh(struct ng_service *sv, const struct ng_stream *s,
 
 /* --- kept_dialogs.c --- */
 
-/** @d is as it was answered, and outlives the process so, if anybody keeps
- * calls. */
-void ng_keep_dialog(struct ng_service *sv, const struct ng_dialog *d);
+/** @d, which the request has changed, outlives the process as it is now, if
+ * anybody keeps calls. */
+void ng_keep_dialog(struct ng_service *sv, struct ng_dialog *d);
 
 /* --- call_report.c --- */
 

@@ -312,7 +312,7 @@ int ng_check_room(struct ng_exchange *x, unsigned lines, unsigned what,
 	if (!what)
 		x->due_octets += sizeof(*d) + 2 * sizeof(struct ng_side);
 	return ng_due_check(&x->sv->shares, &d->due, lines,
-			    x->due_octets + d->kept[!what], e);
+			    x->due_octets + d->octets[!what], e);
 }
 
 void ng_take_room(const struct ng_exchange *x, unsigned what)
@@ -320,9 +320,9 @@ void ng_take_room(const struct ng_exchange *x, unsigned what)
 	struct ng_dialog *d = x->d;
 	struct cr_err e;
 
-	d->kept[what] = x->due_octets;
+	d->octets[what] = x->due_octets;
 	(void)ng_due_change(&x->sv->shares, &d->due, x->due_lines,
-			    d->kept[0] + d->kept[1], &e);
+			    d->octets[0] + d->octets[1], &e);
 }
 
 int ng_describe_line(struct ng_exchange *x, unsigned i,
@@ -791,6 +791,18 @@ static int weigh_line(struct ng_exchange *x, unsigned i,
 	return 0;
 }
 
+/* One that is repeated was let in, and what comes before its answer is passed
+ * on already. */
+static void weigh_again(struct ng_exchange *x, unsigned i,
+			struct node_call_promise *promised)
+{
+	struct cr_err e;
+
+	if (weigh_line(x, i, promised, &e))
+		x->line[i].needs = (struct node_call_promise){ 0 };
+	x->line[i].early = false;
+}
+
 static int weigh_offer(struct ng_exchange *x, struct cr_err *e)
 {
 	struct node_call_promise others = x->sv->promised;
@@ -800,9 +812,14 @@ static int weigh_offer(struct ng_exchange *x, struct cr_err *e)
 		others.ppm -= x->d->stream[i].promised.ppm;
 		others.calls -= x->d->stream[i].promised.calls;
 	}
-	for (unsigned i = 0; i < SDP_LINES_MAX && !err; i++)
-		if (x->carried[i])
+	for (unsigned i = 0; i < SDP_LINES_MAX && !err; i++) {
+		if (!x->carried[i])
+			continue;
+		if (x->sv->repeats)
+			weigh_again(x, i, &others);
+		else
 			err = weigh_line(x, i, &others, e);
+	}
 	return err;
 }
 
@@ -885,6 +902,8 @@ static void commit_offer(struct ng_exchange *x)
 		d->nlines = n;
 	if (!d->known)
 		ng_dialog_ring(sv, d, true);
+	if (!sv->repeats)
+		ng_keep_dialog(sv, d);
 }
 
 /* Give back what the offer had made for itself. */
@@ -912,6 +931,17 @@ static int offer_in(struct ng_dialog *d, struct ng_service *sv,
 	else
 		drop_offer(x);
 	ng_exchange_end(x);
+	return err;
+}
+
+int ng_offer_repeat(struct ng_service *sv, struct ng_dialog *d,
+		    struct cr_err *e)
+{
+	int err;
+
+	sv->repeats = true;
+	err = offer_in(d, sv, e);
+	sv->repeats = false;
 	return err;
 }
 

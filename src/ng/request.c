@@ -909,6 +909,7 @@ int ng_request_read(struct ng_request *out, json_t *body, struct cr_err *e)
 	int err;
 
 	memset(out, 0, offsetof(struct ng_request, codecs));
+	out->body = body;
 	out->learn = -1;
 	out->limit = LIST_LIMIT;
 	if (name_keys(body))

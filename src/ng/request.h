@@ -88,6 +88,7 @@ struct ng_request {
 	bool sip_source; /**< a party is where its signalling came from */
 	unsigned limit;	 /**< list: so many */
 
+	const json_t *body;    /**< that it was read from */
 	struct cr_err warning; /**< "" for none */
 	char unknown[NG_UNKNOWN_MAX][NG_UNKNOWN_BYTES];
 	unsigned nunknown;

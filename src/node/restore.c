@@ -174,6 +174,22 @@ void node_endpoint_forget(const struct node_endpoint *ep)
 	store_remove(ep->node->cfg.store, node_endpoint_name(name, ep->id));
 }
 
+int node_note_keep(struct node *n, struct state_slot **slot, const char *text,
+		   size_t bytes)
+{
+	if (!*slot && n->cfg.state)
+		*slot = state_slot_take(n->cfg.state);
+	return *slot ? state_put_text(*slot, text, bytes) : -ENOENT;
+}
+
+void node_note_forget(struct node *n, struct state_slot *slot)
+{
+	if (!slot || n->cfg.arrives)
+		return;
+	state_slot_end(slot);
+	state_slot_give(n->cfg.state, slot);
+}
+
 static void release_sockets(struct node *n, uint32_t call)
 {
 	char name[NODE_HELD_NAME];
@@ -451,18 +467,22 @@ void node_call_hear(const struct node_call *c)
 			begin_hearing(c->endpoint[i]);
 }
 
-int node_restored_all(struct node *n, struct cr_err *e)
+void node_close_unclaimed(struct node *n)
 {
-	struct node_endpoint *ep;
-	uint32_t id = 0;
+	struct node_endpoint *ep = NULL;
 
-	while ((ep = node_endpoint_after(n, id))) {
-		id = ep->id;
+	while ((ep = node_endpoint_after(n, ep ? ep->id : 0)))
 		if (!ep->opened && !ep->call)
 			node_endpoint_disown(ep);
-		else
-			begin_hearing(ep);
-	}
+}
+
+int node_restored_all(struct node *n, struct cr_err *e)
+{
+	struct node_endpoint *ep = NULL;
+
+	node_close_unclaimed(n);
+	while ((ep = node_endpoint_after(n, ep ? ep->id : 0)))
+		begin_hearing(ep);
 	return node_keeps(n) ? receivers_listen(n->receivers, n->fd, e) : 0;
 }
 

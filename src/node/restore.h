@@ -16,7 +16,9 @@
  *            -> node_restored()
  *
  * The text is the user's; what else a new process needs of it is a struct
- * call_past. Without a store, nothing is kept.
+ * call_past. What the user knows of several calls, or before there is one, is a
+ * note, in a slot of its own without a socket. Without a store, nothing is
+ * kept.
  *
  * Control thread.
  */
@@ -92,6 +94,13 @@ void node_endpoint_past(const struct node_endpoint *ep, struct call_past *out);
 int node_endpoint_keep(struct node_endpoint *ep, const char *text,
 		       size_t bytes);
 
+/** Keep @text, of what the calls are about (a note), in *@slot; NULL: in one
+ * that it takes. 0; -ENOENT: there is none; -EMSGSIZE, and the former stays. */
+int node_note_keep(struct node *n, struct state_slot **slot, const char *text,
+		   size_t bytes);
+/** It is over. NULL is fine. */
+void node_note_forget(struct node *n, struct state_slot *slot);
+
 /** The text of the next slot that has one ("": it is damaged), from *@at on,
  * into @out[STATE_TEXT_MAX + 1], with its @slot. False: there are no more. */
 bool node_restore_next(struct node *n, unsigned *at, struct state_slot **slot,
@@ -112,8 +121,11 @@ int node_restore_as(struct node *n, struct call_past *past, struct cr_err *e);
  * node_call_hear() on: what has come meanwhile is for its streams. */
 void node_restored(struct node *n, const struct call_past *past, bool is);
 void node_call_hear(const struct node_call *c);
-/** All are restored: listen at the shared port, and close endpoints that are
- * nobody's. -errno with @e: it cannot be listened to. */
+/** Close the endpoints that no call and nobody else has gone on with. */
+void node_close_unclaimed(struct node *n);
+/** All are restored: listen at the shared port and those of endpoints without
+ * a call; close those that are nobody's. -errno with @e: it cannot be listened
+ * to. */
 int node_restored_all(struct node *n, struct cr_err *e);
 
 /* --- the node's --- */

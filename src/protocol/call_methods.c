@@ -71,7 +71,7 @@ static json_t *start_call(struct service *sv, const struct service_request *a,
 		node_call_set_owner(c, a->session);
 		a->session->calls++;
 	}
-	keep_call(sv->node, c, &a->spec, NULL);
+	keep_call(sv->node, c, &a->spec);
 	describe_call(c, &info);
 	if (!info.parties) {
 		node_stream_place(node_call_stream(c, 0), &info.one);

@@ -8,11 +8,12 @@
  *     "start": {...},    params of call.start, as changed since
  *     "change": [...],   of each stream of two that was changed itself: params
  *                        of stream.change, as it is now; null: it was not
- *     "note": ... }      keep_call()
- *
+ *   }
  *   { "end": {...},      struct call_past
  *     "session": "...", "opened": true,
  *     "party": {...} }   params of endpoint.open, as it is now
+ *
+ *   { "note": ... }      keep_note()
  */
 #include "protocol/kept_calls.h"
 
@@ -115,13 +116,22 @@ static void set_member(json_t *o, const char *name, json_t *value)
 		(void)json_object_del(o, name);
 }
 
-/* @text, of what has number @id, is kept; it is freed. */
-static void report_kept(int err, char *text, const char *what, uint32_t id)
+/* @o, whose reference is taken, is the text of @c or of @ep from now on. */
+static void put_text(struct node_call *c, struct node_endpoint *ep, json_t *o)
 {
+	char *text = json_dumps(o, JSON_COMPACT);
+	size_t bytes = text ? strlen(text) : 0;
+	int err = !text ? -ENOMEM
+		  : c	? node_call_keep(c, text, bytes)
+			: node_endpoint_keep(ep, text, bytes);
+
 	if (err)
-		log_event(LOG_WARN, "call-not-kept", LOG_INT(what, id),
+		log_event(LOG_WARN, "call-not-kept",
+			  LOG_INT(c ? "call" : "endpoint",
+				  c ? node_call_id(c) : ep->id),
 			  LOG_STR("why", strerror(-err)));
 	free(text);
+	json_decref(o);
 }
 
 /* @past and @spec are the text of @c from now on, with what else @o has, whose
@@ -134,17 +144,13 @@ static void write_text(struct node_call *c, const struct call_past *past,
 						    : call_one_fields,
 					    spec);
 	json_t *each = field_write_request(call_each_fields, spec);
-	char *text;
 
 	(void)json_object_update(start, each);
 	json_decref(each);
 	set_member(o, "start", start);
 	set_member(o, "past", field_write_request(call_past_fields, past));
 	set_member(o, "session", owner_json(node_call_owner(c)));
-	text = json_dumps(o, JSON_COMPACT);
-	report_kept(text ? node_call_keep(c, text, strlen(text)) : -ENOMEM,
-		    text, "call", past->id);
-	json_decref(o);
+	put_text(c, NULL, o);
 }
 
 /* Read @o, the text of a call, into @past and @spec, whose texts are those of
@@ -166,30 +172,6 @@ static json_t *text_of(const struct node_call *c)
 	char text[STATE_TEXT_MAX + 1];
 
 	return node_call_kept(c, text) ? json_loads(text, 0, NULL) : NULL;
-}
-
-void keep_call(const struct node *n, struct node_call *c,
-	       const struct call_spec *spec, json_t *note)
-{
-	struct call_past past = { 0 }, now;
-	struct cr_err e;
-	json_t *was, *o;
-
-	if (!node_keeps(n)) {
-		json_decref(note);
-		return;
-	}
-	was = text_of(c);
-	if (was)
-		(void)field_read(call_past_fields, json_object_get(was, "past"),
-				 &past, &e);
-	json_decref(was);
-	node_call_past(c, &now);
-	now.crashes = past.crashes;
-	now.crashed_utc = past.crashed_utc;
-	o = json_object();
-	set_member(o, "note", note);
-	write_text(c, &now, spec, o);
 }
 
 /* Let @spec be what the stream of a call of one is now, which @ask has changed.
@@ -259,6 +241,32 @@ static json_t *write_changes(const struct node_call *c, const json_t *was,
 	return changes;
 }
 
+void keep_call(const struct node *n, struct node_call *c,
+	       const struct call_spec *spec)
+{
+	static const struct call_spec none;
+	struct call_past past = { 0 }, now;
+	struct cr_err e;
+	json_t *was, *o;
+
+	if (!node_keeps(n))
+		return;
+	was = text_of(c);
+	o = json_object();
+	node_call_past(c, &now);
+	if (was) {
+		(void)field_read(call_past_fields, json_object_get(was, "past"),
+				 &past, &e);
+		set_member(o, "change",
+			   write_changes(c, json_object_get(was, "change"),
+					 &none));
+		json_decref(was);
+	}
+	now.crashes = past.crashes;
+	now.crashed_utc = past.crashed_utc;
+	write_text(c, &now, spec, o);
+}
+
 /* @stream: @ask was about one stream of @c. */
 static void keep_again(struct node_call *c, const struct call_spec *ask,
 		       bool stream)
@@ -302,7 +310,6 @@ void keep_endpoint(struct node_endpoint *ep)
 {
 	struct call_past past;
 	json_t *o, *party;
-	char *text;
 
 	if (!ep->slot)
 		return;
@@ -311,35 +318,30 @@ void keep_endpoint(struct node_endpoint *ep)
 	set_member(party, "interface", json_string(ep->interface->cfg.name));
 	o = json_pack("{s:o, s:b, s:o}", "end",
 		      field_write_request(end_past_fields, &past), "opened",
-		      (int)ep->opened, "party", party);
+		      (int)(ep->opened && ep->owner), "party", party);
 	set_member(o, "session", owner_json(ep->owner));
-	text = json_dumps(o, JSON_COMPACT);
-	report_kept(text ? node_endpoint_keep(ep, text, strlen(text)) : -ENOMEM,
-		    text, "endpoint", ep->id);
-	json_decref(o);
+	put_text(NULL, ep, o);
 }
 
 void keep_call_owner(struct node_call *c)
 {
 	json_t *o = text_of(c);
-	char *text;
 
 	if (!o)
 		return;
 	set_member(o, "session", owner_json(node_call_owner(c)));
-	text = json_dumps(o, JSON_COMPACT);
-	report_kept(text ? node_call_keep(c, text, strlen(text)) : -ENOMEM,
-		    text, "call", node_call_id(c));
-	json_decref(o);
+	put_text(c, NULL, o);
 }
 
-json_t *kept_call_note(const struct node_call *c)
+int keep_note(struct node *n, struct state_slot **slot, json_t *note)
 {
-	json_t *o = text_of(c);
-	json_t *note = json_incref(json_object_get(o, "note"));
+	json_t *o = json_pack("{s:o}", "note", note);
+	char *text = o ? json_dumps(o, JSON_COMPACT) : NULL;
+	int err = text ? node_note_keep(n, slot, text, strlen(text)) : -ENOMEM;
 
+	free(text);
 	json_decref(o);
-	return note;
+	return err;
 }
 
 char *kept_text_public(const char *kept)
@@ -355,7 +357,25 @@ char *kept_text_public(const char *kept)
 
 /* --- in a new process --- */
 
-/* A call or an endpoint that is read. Texts of it are borrowed from @o. */
+/* In the order in which they are restored: calls may have endpoints that were
+ * opened before, and notes are about both. */
+enum text_kind { TEXT_ENDPOINT, TEXT_CALL, TEXT_NOTE, TEXT_KINDS };
+
+static bool is_note(const char *text)
+{
+	static const char begin[] = "{\"note\"";
+
+	return strncmp(text, begin, strlen(begin)) == 0;
+}
+
+static enum text_kind kind_of(const json_t *o)
+{
+	return json_object_get(o, "end")    ? TEXT_ENDPOINT
+	       : json_object_get(o, "note") ? TEXT_NOTE
+					    : TEXT_CALL;
+}
+
+/* What is read of a slot. Texts of it are borrowed from @o. */
 struct kept_text {
 	json_t *o;
 	struct state_slot *slot;
@@ -513,15 +533,32 @@ static int restore_endpoint(struct service *sv, const struct kept_text *t,
 	return 0;
 }
 
-/* A text of another machine, and what came of it: ids. */
+/* A text of another machine, and what came of it. */
 struct taken {
 	struct kept_text text; /* o NULL: it is none */
 	uint32_t call, endpoint;
+	bool noted;
 };
 
-static bool is_endpoint(const struct taken *t)
+/* A new reference. */
+static json_t *note_of(const json_t *o)
 {
-	return json_object_get(t->text.o, "end") != NULL;
+	return json_incref(json_object_get(o, "note"));
+}
+
+/* The user goes on with what @o notes, in @slot. 0, or -errno with @e: the slot
+ * is free, unless that @must go on. */
+static int restore_note(struct service *sv, const json_t *o,
+			struct state_slot *slot, bool must, struct cr_err *e)
+{
+	int err = sv->cfg.noted ? sv->cfg.noted(sv->cfg.arg,
+						json_object_get(o, "note"),
+						slot, must, e)
+				: cr_fail(e, -ENOTSUP, "--ng: is missing");
+
+	if (err && !must)
+		node_note_forget(sv->node, slot);
+	return err;
 }
 
 /* Go on with @t, of @call, as @how says. 0, or -errno with @e. */
@@ -543,10 +580,19 @@ static int take_foreign(struct service *sv, struct taken *t,
 			       "this node has no room for the state of a call: "
 			       "it needs --replicate, --supervise or a service "
 			       "manager that holds descriptors");
-	if (is_endpoint(t)) {
+	switch (kind_of(t->text.o)) {
+	case TEXT_ENDPOINT:
 		err = restore_endpoint(sv, &t->text, &past, &ep, e);
 		t->endpoint = err ? 0 : ep->id;
-	} else {
+		break;
+	case TEXT_NOTE:
+		err = restore_note(sv, t->text.o, past.slot, false, e);
+		if (!err)
+			(void)keep_note(sv->node, &past.slot,
+					note_of(t->text.o));
+		t->noted = !err;
+		return err;
+	default:
 		err = restore_call(sv, &t->text, &past, &c, e);
 		t->call = err ? 0 : node_call_id(c);
 	}
@@ -574,9 +620,8 @@ int take_call(struct service *sv, const struct service_request *a,
 	struct call_past past = { .id = 0 };
 	int err;
 
-	(void)json_object_del(t.text.o, "note"); /* no dialog moves */
-	err = is_endpoint(&t)
-		      ? cr_fail(e, -EINVAL, "it is an endpoint, and no call")
+	err = kind_of(t.text.o) != TEXT_CALL
+		      ? cr_fail(e, -EINVAL, "it is the state of no call")
 		      : field_read(call_past_fields,
 				   json_object_get(t.text.o, "past"), &past, e);
 	*out = !err && past.id ? node_call_moved_here(sv->node, &past) : NULL;
@@ -592,20 +637,6 @@ int take_call(struct service *sv, const struct service_request *a,
 	return err;
 }
 
-/* What is left of @t when all are taken: its dialog, if it has one; or NG has
- * opened it for a call that was not taken. */
-static void finish_taken(struct service *sv, const struct taken *t)
-{
-	struct node_endpoint *ep = node_endpoint_find(sv->node, t->endpoint);
-	struct node_call *c = node_call_find(sv->node, t->call);
-
-	/* a dialog that cannot go on has ended all of its calls */
-	if (c && sv->cfg.restored)
-		sv->cfg.restored(sv->cfg.arg, c);
-	if (ep && !ep->opened && !ep->call)
-		node_endpoint_disown(ep);
-}
-
 unsigned take_calls(struct service *sv, struct replica *got, unsigned *dropped)
 {
 	struct taken *t = calloc(got->n + 1, sizeof(*t));
@@ -615,25 +646,25 @@ unsigned take_calls(struct service *sv, struct replica *got, unsigned *dropped)
 	node_gather(sv->node);
 	for (unsigned i = 0; t && i < got->n; i++)
 		t[i].text.o = parse_text(&got->call[i]);
-	/* calls may have endpoints that were opened before */
-	for (unsigned call = 0; t && call < 2; call++)
+	for (enum text_kind kind = 0; t && kind < TEXT_KINDS; kind++)
 		for (unsigned i = 0; i < got->n; i++) {
 			struct cr_err e = { "" };
 
-			if (call != is_endpoint(&t[i]))
+			if (kind_of(t[i].text.o) == kind)
 				(void)take_foreign(sv, &t[i], &got->call[i],
 						   got->shift, RESTORE_TAKEOVER,
 						   &e);
 		}
-	for (unsigned i = 0; t && i < got->n; i++)
-		finish_taken(sv, &t[i]);
+	node_close_unclaimed(sv->node);
+	/* a dialog that cannot go on has ended all of its calls */
 	for (unsigned i = 0; t && i < got->n; i++) {
 		bool is = node_call_find(sv->node, t[i].call) != NULL;
 
 		got->call[i].restored =
-			is || node_endpoint_find(sv->node, t[i].endpoint);
+			is || t[i].noted ||
+			node_endpoint_find(sv->node, t[i].endpoint);
 		taken += is;
-		*dropped += !is && !is_endpoint(&t[i]);
+		*dropped += !is && kind_of(t[i].text.o) == TEXT_CALL;
 		json_decref(t[i].text.o);
 	}
 	node_notify(sv->node);
@@ -641,9 +672,11 @@ unsigned take_calls(struct service *sv, struct replica *got, unsigned *dropped)
 	return taken;
 }
 
+/* A call or an endpoint. 0, or -errno with @e. */
 static int restore_text(struct restoring *r, const struct kept_text *t,
-			bool call, struct cr_err *e)
+			struct cr_err *e)
 {
+	const bool call = kind_of(t->o) == TEXT_CALL;
 	struct call_past past = { .slot = t->slot };
 	struct node_endpoint *ep;
 	struct node_call *c;
@@ -665,11 +698,6 @@ static int restore_text(struct restoring *r, const struct kept_text *t,
 			LOG_INT("id", call ? past.id : past.stream[0].endpoint),
 			LOG_STR("why", e->text));
 	return err;
-}
-
-static bool is_call(const struct kept_text *t)
-{
-	return !json_object_get(t->o, "end");
 }
 
 /* Of each slot, the text that it had, read. */
@@ -711,25 +739,55 @@ void forget_slots(struct service *sv)
 	sv->read_slots = NULL;
 }
 
-int restore_slot(struct service *sv, unsigned i, struct cr_err *e)
+/* The text of slot @i, which is ours from now on. 0; or -ENOENT with @e: it has
+ * none. */
+static int read_slot(struct service *sv, unsigned i, struct kept_text *t,
+		     struct cr_err *e)
 {
 	const struct read_slots *was = sv->read_slots;
-	struct restoring r = { .sv = sv, .node = sv->node };
 	char text[STATE_TEXT_MAX + 1];
-	struct kept_text t = { .o = NULL };
 	unsigned at = i;
-	int err;
 
-	if (!node_restore_next(sv->node, &at, &t.slot, text) || at != i + 1)
+	if (!node_restore_next(sv->node, &at, &t->slot, text) || at != i + 1)
 		return cr_fail(e, -ENOENT, "slot %u has no call", i);
 	/* one that another node has taken has no version */
 	if (was && i < was->n && was->slot[i].o &&
-	    was->slot[i].version == state_version(t.slot).text)
-		t.o = json_incref(was->slot[i].o);
+	    was->slot[i].version == state_version(t->slot).text)
+		t->o = json_incref(was->slot[i].o);
 	else
-		t.o = json_loads(text, 0, NULL);
-	err = restore_text(&r, &t, is_call(&t), e);
+		t->o = json_loads(text, 0, NULL);
+	return 0;
+}
+
+int restore_slot(struct service *sv, unsigned i, struct cr_err *e)
+{
+	struct restoring r = { .sv = sv, .node = sv->node };
+	struct kept_text t = { .o = NULL };
+	int err = read_slot(sv, i, &t, e);
+
+	if (!err)
+		err = restore_text(&r, &t, e);
 	json_decref(t.o);
+	return err;
+}
+
+int restore_notes(struct service *sv, struct cr_err *e)
+{
+	char text[STATE_TEXT_MAX + 1];
+	uint64_t version;
+	int err = 0;
+
+	for (unsigned i = 0;
+	     !err && node_restore_look(sv->node, i, &version, text); i++) {
+		struct kept_text t = { .o = NULL };
+
+		if (!version || !is_note(text))
+			continue;
+		err = read_slot(sv, i, &t, e);
+		if (!err)
+			err = restore_note(sv, t.o, t.slot, true, e);
+		json_decref(t.o);
+	}
 	return err;
 }
 
@@ -739,13 +797,18 @@ int restore_calls(struct service *sv, struct cr_err *e)
 	bool all = read_all(&r);
 
 	node_gather(sv->node);
-	/* calls may have endpoints that were opened before */
-	for (unsigned call = 0; call < 2; call++)
+	for (enum text_kind kind = 0; kind < TEXT_KINDS; kind++)
 		for (unsigned i = 0; i < r.n; i++) {
-			if (call != is_call(&r.text[i]))
+			const struct kept_text *t = &r.text[i];
+			struct cr_err why = { "" };
+
+			if (kind_of(t->o) != kind)
 				continue;
-			(void)restore_text(&r, &r.text[i], call,
-					   &(struct cr_err){ "" });
+			if (kind == TEXT_NOTE)
+				(void)restore_note(sv, t->o, t->slot, false,
+						   &why);
+			else
+				(void)restore_text(&r, t, &why);
 			/* the first ones do not wait for the last */
 			if (i % RESTORE_BATCH == RESTORE_BATCH - 1) {
 				node_notify(sv->node);

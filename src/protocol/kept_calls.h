@@ -24,10 +24,9 @@ struct node_stream;
 struct service;
 struct service_request;
 
-/** @c, which @spec has started, is kept, if anybody keeps calls; with what its
- * user knows of it beside: @note, whose reference is taken, or NULL. */
+/** @c, which @spec has started, is kept, if anybody keeps calls. */
 void keep_call(const struct node *n, struct node_call *c,
-	       const struct call_spec *spec, json_t *note);
+	       const struct call_spec *spec);
 /** @ask has changed it, or an endpoint of it. */
 void keep_call_change(struct node_call *c, const struct call_spec *ask);
 /** @ask has changed @st itself. */
@@ -37,8 +36,10 @@ void keep_endpoint(struct node_endpoint *ep);
 
 /** @c has lost its owner. */
 void keep_call_owner(struct node_call *c);
-/** The note of @c, a new reference; NULL: it has none. */
-json_t *kept_call_note(const struct node_call *c);
+/** Keep @note, whose reference is taken, as node_note_keep(): a user's, of some
+ * calls or before there is one. When they go on, it gets it back
+ * (service_config.noted). */
+int keep_note(struct node *n, struct state_slot **slot, json_t *note);
 
 /** The text @kept of a call or an endpoint as another node may have it: without
  * its session, whose id is a secret. To be freed; NULL: out of memory. Any
@@ -61,7 +62,10 @@ void forget_slots(struct service *sv);
 /** Go on with what is in slot @i of the node's state: a call, or an endpoint
  * that was opened by itself. 0, or -errno with @e. */
 int restore_slot(struct service *sv, unsigned i, struct cr_err *e);
-/** Go on with all calls and endpoints that were kept. Those of a session wait
+/** When all slots are given: go on with what was noted. 0, or -errno with @e.
+ */
+int restore_notes(struct service *sv, struct cr_err *e);
+/** Go on with all that was kept. Calls of a session wait
  * for its client, as if the connection was lost now. -errno with @e: the node
  * cannot be used. */
 int restore_calls(struct service *sv, struct cr_err *e);

@@ -66,9 +66,12 @@ struct service_config {
 	/** The number of things that a drain waits for beside those that run.
 	 * NULL: none. */
 	unsigned (*pending)(void *arg);
-	/** @c of another node was restored, as all that came with it.
-	 * NULL: of no interest. */
-	void (*restored)(void *arg, struct node_call *c);
+	/** @note (kept_calls.h) is found in @slot, and the calls that it is
+	 * about go on. 0: the slot is the user's; or -errno with @e. @must: the
+	 * process ends then; else the calls have been ended. NULL: nobody has
+	 * notes. */
+	int (*noted)(void *arg, const json_t *note, struct state_slot *slot,
+		     bool must, struct cr_err *e);
 	/** As node_config.deaf(): service_drain() should follow. May be NULL.
 	 */
 	void (*deaf)(void *arg);

@@ -378,12 +378,13 @@ static unsigned pending(void *arg)
 	return d->ng ? ng_service_pending(d->ng) : 0;
 }
 
-static void call_restored(void *arg, struct node_call *c)
+static int noted(void *arg, const json_t *note, struct state_slot *slot,
+		 bool must, struct cr_err *e)
 {
 	const struct daemon *d = arg;
 
-	if (d->ng)
-		ng_service_restored(d->ng, c);
+	return d->ng ? ng_restore_dialog(d->ng, note, slot, must, e)
+		     : cr_fail(e, -ENOTSUP, "its proxy needs --ng");
 }
 
 /* Calls that a receiver does not hear any more are of no use to anybody. Other
@@ -446,10 +447,7 @@ static int refuse_upgrade(void *arg, struct cr_err *e)
 	if (service_draining(d->service))
 		return cr_fail(e, -EBUSY,
 			       "this node drains: its calls end with it");
-	if (pending(arg))
-		return cr_fail(e, -EBUSY,
-			       "calls ring, and cannot move: try again");
-	return 0;
+	return d->ng ? ng_service_may_move(d->ng, e) : 0;
 }
 
 /* What comes from now on is the new process's to accept, and to copy. */
@@ -710,8 +708,6 @@ static int take_up_calls(struct daemon *d, struct cr_err *e)
 
 	if (err)
 		return err;
-	if (d->ng)
-		(void)ng_restore_dialogs(d->ng, false, e);
 	close_rest(d);
 	return 0;
 }
@@ -726,7 +722,7 @@ static int start_daemon(struct daemon *d, struct cr_err *e)
 	d->opt.service.base = d->base;
 	d->opt.service.drained = drained;
 	d->opt.service.pending = pending;
-	d->opt.service.restored = call_restored;
+	d->opt.service.noted = noted;
 	d->opt.service.deaf = deaf;
 	d->opt.service.upgrade = on_upgrade;
 	d->config = (struct config_state){ .file = d->opt.from.path,
@@ -850,8 +846,6 @@ static void take_over_calls(struct daemon *d, int err, struct cr_err *e)
 	if (!err)
 		err = upgrade_arrive(d->hand_over, d->service,
 				     d->opt.service.node.scheduler, e);
-	if (!err && d->ng)
-		err = ng_restore_dialogs(d->ng, true, e);
 	if (!err)
 		err = upgrade_arrived(d->hand_over, e);
 	if (err) {

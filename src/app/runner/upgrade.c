@@ -708,6 +708,8 @@ int upgrade_arrive(int fd, struct service *sv, const char *scheduler,
 	err = send_words(fd, "ready", NULL, 0);
 	if (!err)
 		err = take_slots(fd, sv, scheduler, e);
+	if (!err)
+		err = restore_notes(sv, e);
 	forget_slots(sv);
 	if (!err)
 		err = node_arrived(service_node(sv), e);

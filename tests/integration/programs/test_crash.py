@@ -440,6 +440,95 @@ def assert_talk(call):
         assert {len(p) for p in other.hears(5)} == {12 + 160}
 
 
+class Unanswered:
+    """Calls that wait for an answer when something happens to the process."""
+
+    def __init__(self, proxy):
+        self.proxy = proxy
+        self.plain, self.early, self.again = (Call(proxy) for _ in range(3))
+        for call in self.plain, self.early, self.again:
+            call.id += "\udcff"  # an octet that is no UTF-8
+            call.offer("8 PCMA/8000 0 PCMU/8000")
+        # what comes before the answer is passed on
+        self.heads = self.ring_back()
+        # an answered one that is offered something else
+        self.again.answer("8 PCMA/8000")
+        assert_talk(self.again)
+        self.again.offer("0 PCMU/8000", by="b", known=True)
+        # two branches of one caller
+        self.forked = Call(proxy)
+        self.branches = []
+        for branch in "one", "two":
+            self.forked.offer("8 PCMA/8000", via_branch=branch)
+            self.branches.append(self.forked.b.to)
+        self.ports = [c.b.to for c in (self.plain, self.early, self.forked)]
+
+    def ring_back(self):
+        self.early.b.says(0x11, 5, 8)
+        return [struct.unpack("!xxHII", p[:12])
+                for p in self.early.a.hears(5)]
+
+    def happened(self):
+        """It goes on."""
+        assert_talk(self.again)
+        heads = self.ring_back()
+        assert [h[2] for h in heads] == [self.heads[0][2]] * 5
+        first = self.heads[0][0]
+        assert [(h[0] - first) % 65536 for h in heads] == list(range(
+            (self.heads[-1][0] - first) % 65536 + 1,
+            (self.heads[-1][0] - first) % 65536 + 6))
+        self.heads = heads
+
+    def answered(self):
+        """They are answered: how many calls there are."""
+        # an offer that is sent again is the same one
+        self.plain.offer("8 PCMA/8000 0 PCMU/8000")
+        for call in self.plain, self.early:
+            call.answer("8 PCMA/8000")
+        self.again.answer("0 PCMU/8000", by="a")
+        self.forked.b.to = self.branches[1]
+        self.forked.answer("8 PCMA/8000", via_branch="two")
+        assert [c.b.to for c in (self.plain, self.early, self.forked)
+                ] == self.ports
+        for call in self.plain, self.early, self.forked:
+            assert_talk(call)
+        self.again.a.says(0x22, 5, 0)
+        assert {p[1] & 127 for p in self.again.b.hears(5)} == {0}
+        for call in self.plain, self.early, self.again:
+            call.delete()
+        self.forked.delete()
+        assert self.proxy.ok("list")["calls"] == []
+        return 4
+
+
+def test_calls_that_ring_outlive_the_process(daemon, tmp_path):
+    at = f"127.0.0.1:{free_port()}"
+    rig = Rig(daemon, tmp_path, "--ng", at)
+    calls = Unanswered(System(at, encoding="bencode"))
+    for _ in range(2):
+        rig.kill()
+        calls.happened()
+    assert {r["reason"] for r in rig.recorded(calls.answered())} == {"stopped"}
+    rig.kill()
+    assert rig.ask("endpoint.list")["endpoints"] == rig.listed() == []
+
+
+def test_what_a_dialog_that_is_lost_had_ends(daemon, tmp_path):
+    """It wants more than a proxy may have by now."""
+    at, conf = f"127.0.0.1:{free_port()}", tmp_path / "conf"
+    conf.write_text("")
+    rig = Rig(daemon, tmp_path, "--ng", at, "--config", str(conf))
+    proxy = System(at)
+    calls = [Call(proxy) for _ in range(2)]
+    for call in calls:
+        call.offer("8 PCMA/8000")
+    conf.write_text("ng-lines = 1\n")
+    rig.kill()
+    rig.d.logged("dialog-not-restored", "--ng-lines 1")
+    assert len(proxy.ok("list")["calls"]) == 1
+    assert len(rig.ask("endpoint.list")["endpoints"]) == 2
+
+
 def test_a_telephone_system_finds_its_dialogs(daemon, tmp_path):
     at = f"127.0.0.1:{free_port()}"
     rig = Rig(daemon, tmp_path, "--ng", at)

@@ -74,10 +74,9 @@ def test_what_no_node_has_written_is_not_taken_as_a_call(store, node):
     assert "cannot move" in take(opened, lambda state: state["start"].update(
         a={"endpoint": free}))["error"]["message"]
     # nor does it bring a dialog of NG
-    there = take(own, lambda state: state.update(note={}))["result"]["call"]
-    got = a.control.ask("call.export", {"call": there})["result"]
-    assert "note" not in json.loads(got["state"])
-    assert a.listed() == [own, opened, there]
+    assert "no call" in take(own, lambda state: state.update(note={}))[
+        "error"]["message"]
+    assert a.listed() == [own, opened]
 
 
 def test_a_call_that_moves_is_admitted_by_what_it_costs(store, node):

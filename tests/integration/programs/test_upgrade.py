@@ -24,7 +24,7 @@ from control import Control
 from lossy import CODECS, Way, encoded, frames, l16, offline
 from ng_call import Call
 from telephony import System
-from test_crash import Load, Rig, assert_sums, assert_talk
+from test_crash import Load, Rig, Unanswered, assert_sums, assert_talk
 from test_supervise import children, until
 
 sys.path.insert(0, str(ROOT / "src" / "report"))
@@ -603,7 +603,6 @@ def test_dialogs_of_a_telephone_system_move_too(daemon, tmp_path):
     rig = Upgraded(daemon, tmp_path, "--ng", at)
     call = Call(System(at))
     call.offer("8 PCMA/8000")
-    assert "calls ring" in rig.refused()
     call.answer("8 PCMA/8000")
     ports = call.a.to, call.b.to
     for _ in range(2):
@@ -615,6 +614,27 @@ def test_dialogs_of_a_telephone_system_move_too(daemon, tmp_path):
         assert (call.a.to, call.b.to) == ports
     call.delete()
     assert {r["reason"] for r in rig.recorded(1)} == {"stopped"}
+
+
+def test_calls_that_ring_move_too(daemon, tmp_path):
+    at = f"127.0.0.1:{free_port()}"
+    rig = Upgraded(daemon, tmp_path, "--ng", at)
+    calls = Unanswered(System(at, encoding="bencode"))
+    for _ in range(2):
+        assert rig.upgrade() == 4  # of one branch of the two
+        calls.happened()
+    assert {r["reason"] for r in rig.recorded(calls.answered())} == {"stopped"}
+
+
+def test_an_offer_that_is_too_long_to_be_kept(daemon, tmp_path):
+    at = f"127.0.0.1:{free_port()}"
+    rig = Upgraded(daemon, tmp_path, "--ng", at)
+    call = Call(System(at))
+    call.offer("8 PCMA/8000", lines=[f"a=x-{i}:{'x' * 60}" for i in range(120)])
+    assert "too long" in rig.refused()
+    call.answer("8 PCMA/8000")  # that is kept
+    assert rig.upgrade() == 1
+    assert_talk(call)
 
 
 def test_an_upgrade_that_would_end_a_dialog_is_refused(daemon, tmp_path):

@@ -146,7 +146,7 @@ static void add_dialog(struct sums *to, const struct ng_dialog *d)
 	assert_int_equal(d->rings, !d->known);
 	assert_int_equal(d->due.rings, !d->known);
 	to->ringing += d->rings;
-	assert_int_equal(d->kept[0] + d->kept[1], d->due.octets);
+	assert_int_equal(d->octets[0] + d->octets[1], d->due.octets);
 	to->lines += d->due.lines;
 	to->octets += d->due.octets;
 }
