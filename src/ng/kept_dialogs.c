@@ -294,12 +294,12 @@ static void restore_side(const struct ng_service *sv, struct ng_dialog *d,
 			node_endpoint_find(sv->node, end->id);
 		struct sockaddr_storage at;
 
-		if (s->endpoint[n].id || !ep || ep->owner)
+		if (s->endpoint[n].id || !ep || (ep->opened && !ep->noted))
 			continue;
 		at = endpoint_at(ep);
 		if (!address_equal(&at, &end->at))
 			continue;
-		ep->opened = true; /* by this dialog */
+		ep->opened = ep->noted = true; /* by this dialog */
 		s->endpoint[n] =
 			(struct ng_endpoint){ .id = ep->id, .mux = end->mux };
 		endpoint_rtcp_mux(ep->endpoint, end->mux);

@@ -448,7 +448,7 @@ static int open_ng_endpoint(struct ng_exchange *x, unsigned i, unsigned side,
 	err = node_endpoint_open(n, to, &endpoint_own_names, &ep, e);
 	if (err)
 		return err;
-	ep->opened = x->opened[i][side] = true;
+	ep->opened = ep->noted = x->opened[i][side] = true;
 	free(l->sounds);
 	*l = (struct ng_endpoint){ .id = ep->id };
 	return 0;

@@ -40,6 +40,8 @@ struct node_endpoint {
 	struct endpoint_spec *spec;
 	void *owner; /**< the session; the user's                    */
 	bool opened; /**< by itself: no call ends it         */
+	bool noted;  /**< so, and a note says by whom: where that does not go
+		      * on after a restore, it ends */
 	/** Its state, of one that was opened by itself; or NULL. */
 	struct state_slot *slot;
 	bool left;		/**< it receives no more */

@@ -318,7 +318,7 @@ void keep_endpoint(struct node_endpoint *ep)
 	set_member(party, "interface", json_string(ep->interface->cfg.name));
 	o = json_pack("{s:o, s:b, s:o}", "end",
 		      field_write_request(end_past_fields, &past), "opened",
-		      (int)(ep->opened && ep->owner), "party", party);
+		      (int)(ep->opened && !ep->noted), "party", party);
 	set_member(o, "session", owner_json(ep->owner));
 	put_text(NULL, ep, o);
 }
