@@ -638,20 +638,21 @@ def test_an_offer_that_is_too_long_to_be_kept(daemon, tmp_path):
 
 
 def test_an_upgrade_that_would_end_a_dialog_is_refused(daemon, tmp_path):
-    """By a bound that the new process reads."""
+    """By what the new process reads: a bound, or that there is no --ng."""
     at, conf = f"127.0.0.1:{free_port()}", tmp_path / "conf"
-    conf.write_text("")
-    rig = Upgraded(daemon, tmp_path, "--ng", at, "--config", str(conf))
+    conf.write_text(f"ng = {at}\n")
+    rig = Upgraded(daemon, tmp_path, "--config", str(conf))
     proxy = System(at)
     calls = [Call(proxy) for _ in range(2)]
     for call in calls:
         call.offer("8 PCMA/8000")
         call.answer("8 PCMA/8000")
-    conf.write_text("ng-lines = 1\n")
-    assert "lines" in rig.refused()
-    for call in calls:
-        assert_talk(call)
-    conf.write_text("")
+    for more, why in ("ng-lines = 1", "lines"), ("", "--ng"):
+        conf.write_text(f"ng = {at}\n{more}\n" if more else "")
+        assert why in rig.refused()
+        for call in calls:
+            assert_talk(call)
+    conf.write_text(f"ng = {at}\n")
     assert rig.upgrade() == 2
     for call in calls:
         assert_talk(call)
