@@ -320,6 +320,34 @@ bool session_resume(struct session *to, const char *id)
 	return true;
 }
 
+bool service_pass_client(struct service *sv, struct passing_client *c)
+{
+	struct rpc_peer *peer;
+	const struct session *s;
+
+	do {
+		peer = rpc_peer_passing(sv->server, &c->at, &c->fd);
+		if (!peer)
+			return false;
+		s = peer->owner;
+	} while (!s);
+	memcpy(c->session, s->id, sizeof(c->session));
+	c->number = s->number;
+	return true;
+}
+
+void service_take_client(struct service *sv, const struct passing_client *c)
+{
+	struct rpc_peer *peer = rpc_server_adopt(sv->server, c->fd);
+	struct session *s = peer ? peer->owner : NULL;
+
+	if (!s) /* its client comes back */
+		return;
+	if (!session_resume(s, c->session)) /* it has no calls */
+		memcpy(s->id, c->session, sizeof(s->id));
+	s->number = c->number;
+}
+
 static void check_drained(struct service *sv)
 {
 	if (!sv->draining || sv->drained || node_calls(sv->node) ||

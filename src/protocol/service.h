@@ -107,6 +107,21 @@ int service_drain_cancel(struct service *s, struct cr_err *e);
 void service_upgraded(struct service *s, void *asker, int err,
 		      const struct cr_err *why, unsigned calls);
 
+/** A client whose connection goes on in another process. */
+struct passing_client {
+	uint64_t at; /**< 0: before the first */
+	int fd;
+	char session[17]; /**< a secret */
+	unsigned long long number;
+};
+
+/** The next client that an upgrade can pass on as it is: in the old process.
+ * Others are disconnected, and come back by "resume". False: there are no
+ * more. */
+bool service_pass_client(struct service *s, struct passing_client *c);
+/** It is @c->fd's from now on, in the new process, with its session. */
+void service_take_client(struct service *s, const struct passing_client *c);
+
 bool service_draining(const struct service *s);
 
 /** Switch the scheduler: a built-in one, or NAME.so of plugin_dir; with options

@@ -49,7 +49,7 @@ struct rpc_server {
 	struct listener listener[RPC_LISTENERS];
 	unsigned nlisteners;
 	LIST_HEAD(, peer) bucket[PEER_BUCKETS];
-	TAILQ_HEAD(, peer) peers; /**< silent for longest first */
+	TAILQ_HEAD(peer_list, peer) peers; /**< silent for longest first */
 	TAILQ_HEAD(, peer) going;
 	struct event *reap; /**< of those that have gone */
 	bool closing;	    /**< nobody comes any more */

@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/address.h"
 #include "base/assert.h"
@@ -526,6 +527,47 @@ int rpc_server_open(struct rpc_server **s, const struct rpc_server_config *cfg,
 	}
 	*s = n;
 	return 0;
+}
+
+struct rpc_peer *rpc_peer_passing(struct rpc_server *s, uint64_t *id, int *fd)
+{
+	struct peer *p, *next = NULL;
+
+	TAILQ_FOREACH (p, &s->peers, all) {
+		if (p->pub.id <= *id || (next && p->pub.id > next->pub.id) ||
+		    p->gone || p->leaving || p->said_bye || p->done ||
+		    p->in.bytes || p->in.too_long || !outbox_empty(&p->out) ||
+		    !LIST_EMPTY(&p->replies) ||
+		    transport_connection(p->transport, p->assoc) < 0)
+			continue;
+		next = p;
+	}
+	if (!next)
+		return NULL;
+	*id = next->pub.id;
+	*fd = transport_connection(next->transport, next->assoc);
+	return &next->pub;
+}
+
+struct rpc_peer *rpc_server_adopt(struct rpc_server *s, int fd)
+{
+	const uint64_t before = s->last_id;
+	unsigned i = 0;
+	struct peer *p;
+
+	while (i < s->nlisteners &&
+	       !transport_sees_ends(s->listener[i].transport))
+		i++;
+	if (i == s->nlisteners) {
+		(void)close(fd);
+		return NULL;
+	}
+	(void)transport_adopt(s->listener[i].transport, fd);
+	p = TAILQ_LAST(&s->peers, peer_list);
+	if (!p || p->pub.id <= before || p->gone)
+		return NULL;
+	p->asked = true; /* it stays as long as it likes */
+	return &p->pub;
 }
 
 static void on_close_deadline(evutil_socket_t fd, short what, void *arg)

@@ -185,6 +185,15 @@ int rpc_server_listen(struct rpc_server *s, enum transport_kind kind,
  * free. Runs the event base meanwhile. NULL is fine. */
 void rpc_server_close(struct rpc_server *s);
 
+/** The first peer behind *@id (0: behind none), which is its id then, whose
+ * connection another process may go on with: *@fd, borrowed. No message of it
+ * is here, whole or in part, in either direction. NULL: there are no more. */
+struct rpc_peer *rpc_peer_passing(struct rpc_server *s, uint64_t *id, int *fd);
+
+/** Go on with @fd, the connection of a peer that another process has passed on:
+ * peer_up() as ever. NULL: it cannot be had, and is closed. */
+struct rpc_peer *rpc_server_adopt(struct rpc_server *s, int fd);
+
 /** Send a notification to @peer; takes over @params. Never blocks; a peer that
  * does not read loses notifications (counted), never memory. */
 void rpc_notify(struct rpc_peer *peer, const char *method, json_t *params);

@@ -39,6 +39,9 @@ struct transport_ops {
 	void (*hold)(struct transport *t, uint32_t assoc, bool held);
 	/** NULL: nothing of this process */
 	size_t (*queued)(struct transport *t, uint32_t assoc);
+	/** NULL: it has none */
+	int (*connection)(struct transport *t, uint32_t assoc);
+	int (*adopt)(struct transport *t, int fd);
 	size_t (*message_max)(const struct transport *t);
 	void (*local)(const struct transport *t, struct transport_addr *addr);
 	void (*close)(struct transport *t);

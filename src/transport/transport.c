@@ -358,6 +358,19 @@ size_t transport_queued(struct transport *t, uint32_t assoc)
 	return t->ops->queued ? t->ops->queued(t, assoc) : 0;
 }
 
+int transport_connection(struct transport *t, uint32_t assoc)
+{
+	return t->ops->connection ? t->ops->connection(t, assoc) : -1;
+}
+
+int transport_adopt(struct transport *t, int fd)
+{
+	if (t->ops->adopt)
+		return t->ops->adopt(t, fd);
+	(void)close(fd);
+	return -ENOTSUP;
+}
+
 void transport_local(const struct transport *t, struct transport_addr *addr)
 {
 	t->ops->local(t, addr);

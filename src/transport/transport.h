@@ -155,6 +155,14 @@ void transport_hold(struct transport *t, uint32_t assoc, bool held);
  * its peer does not read; 0 of SCTP, whose stacks have bounds of their own. */
 size_t transport_queued(struct transport *t, uint32_t assoc);
 
+/** The connection of an association, for another process to go on with; -1: it
+ * has none of its own, or is not between two messages. */
+int transport_connection(struct transport *t, uint32_t assoc);
+
+/** Go on with @fd, transport_connection() of another process: UP comes before
+ * this returns. 0; or -errno with @fd closed. */
+int transport_adopt(struct transport *t, int fd);
+
 /** Address in use: ports chosen by port 0 filled in. */
 void transport_local(const struct transport *t, struct transport_addr *addr);
 

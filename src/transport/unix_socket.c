@@ -791,6 +791,29 @@ static size_t unix_queued(struct transport *t, uint32_t assoc)
 	return c && c->rest ? c->rest_bytes : 0;
 }
 
+static int unix_connection(struct transport *t, uint32_t assoc)
+{
+	const struct unix_conn *c = unix_conn_find(t, assoc);
+
+	return c && !c->rest && !c->begun && !c->finished && !c->leaving &&
+			       !c->broken
+		       ? c->fd
+		       : -1;
+}
+
+static int unix_adopt(struct transport *t, int fd)
+{
+	struct unix_socket *u = (struct unix_socket *)t;
+	char peer[64];
+	int err;
+
+	name_peer(fd, peer, sizeof(peer));
+	transport_enter(&u->t);
+	err = unix_conn_open(u, fd, peer);
+	unix_leave(u);
+	return err;
+}
+
 static size_t unix_message_max(const struct transport *t)
 {
 	(void)t;
@@ -813,6 +836,8 @@ const struct transport_ops transport_unix_ops = {
 	.shutdown = unix_shutdown,
 	.hold = unix_hold,
 	.queued = unix_queued,
+	.connection = unix_connection,
+	.adopt = unix_adopt,
 	.message_max = unix_message_max,
 	.local = unix_local,
 	.close = unix_close,

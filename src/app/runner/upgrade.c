@@ -379,6 +379,21 @@ static int send_scheduler(const struct upgrade *u, struct cr_err *e)
 	return send_text(u, text, e);
 }
 
+/* They read nothing before the event loop goes on, here or there. */
+static int pass_clients(const struct upgrade *u, struct cr_err *e)
+{
+	struct passing_client c = { .at = 0 };
+	char text[TEXT];
+	int err = 0;
+
+	while (!err && service_pass_client(u->cfg.service, &c)) {
+		(void)snprintf(text, sizeof(text), "client %llu %s", c.number,
+			       c.session);
+		err = send_words(u->fd, text, &c.fd, 1);
+	}
+	return err ? cr_fail(e, err, "the hand-over: %s", strerror(-err)) : 0;
+}
+
 static int move_all(struct upgrade *u, struct cr_err *e)
 {
 	struct node *n = u->cfg.node;
@@ -399,6 +414,8 @@ static int move_all(struct upgrade *u, struct cr_err *e)
 		err = wait_for_receivers(n, node_move_received, e);
 	if (!err)
 		err = move_kind(u, NODE_UNIT_SHARED, e);
+	if (!err)
+		err = pass_clients(u, e);
 	/* last: a part that the new process knows by then is not replaced */
 	if (!err)
 		err = send_costs(u, e);
@@ -661,6 +678,18 @@ static void take_scheduler(struct node *n, char *text, const char *mine)
 			  LOG_STR("why", e.text));
 }
 
+/* "client NUMBER SESSION" with the connection. False: @text is something else.
+ */
+static bool take_client(struct service *sv, const char *text, int fd)
+{
+	struct passing_client c = { .fd = fd };
+
+	if (sscanf(text, "client %llu %16s", &c.number, c.session) != 2)
+		return false;
+	service_take_client(sv, &c);
+	return true;
+}
+
 /* Until the old process has said "end". */
 static int take_slots(int fd, struct service *sv, const char *scheduler,
 		      struct cr_err *e)
@@ -673,6 +702,8 @@ static int take_slots(int fd, struct service *sv, const char *scheduler,
 	while ((rc = receive_words(fd, text, rights, CR_NEVER)) >= 0) {
 		if (!strcmp(text, "end"))
 			return 0;
+		if (rc == 1 && take_client(sv, text, rights[0]))
+			continue;
 		if (!rc && !strncmp(text, "cost ", 5)) {
 			/* one that it cannot use is measured */
 			(void)node_move_take_cost(service_node(sv), text);

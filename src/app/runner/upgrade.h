@@ -18,6 +18,7 @@
  *    | (stops the shared port)                                             |
  *    |---- on CALL (each of them) ---------------------------------------->|
  *    |<------------------------ moved, or failed WHY ----------------------|
+ *    |---- client NUMBER SESSION, a connection --------------------------->|
  *    |---- cost ... (what codecs cost, each) ----------------------------->|
  *    |---- end ----------------------------------------------------------->|
  *    |<------------------------ alive -------------------------------------|
@@ -53,6 +54,7 @@ struct upgrade_config {
 	struct event_base *base;
 	struct notify *manager;
 	struct node *node;
+	struct service *service; /**< whose node it is */
 	/** As the options say. A new process whose options say the same takes
 	 * the one that the node has, which a client may have chosen. */
 	const char *scheduler;

@@ -134,6 +134,24 @@ def test_sessions_and_opened_endpoints_move_too(rig):
     rig.stop_calls()
 
 
+def test_clients_of_the_unix_socket_keep_their_connections(rig):
+    client = rig.control
+    session = rig.ask("hello")["session"]
+    rig.two(1000, "pcma", keep=False)
+    half = Control(rig.path)
+    half.socket.sendall(b'{"jsonrpc": "2.0", "id": 1, "method": "ping"')
+    rig.ask("stats")  # that has been read
+    for _ in range(UPGRADES):
+        assert rig.upgrade() == 1
+        assert client.ask("hello", {})["result"]["session"] == session
+        assert client.ask("call.list", {})["result"]["calls"]
+    assert half.lines.readline() == ""  # it asks again
+    client.send("call.stop", {"call": rig.calls[0]})
+    heard = [client.hear() for _ in range(3)]
+    assert sum("result" in h for h in heard) == 1
+    assert sum(h.get("method") == "stream.ended" for h in heard) == 2
+
+
 def test_what_codecs_cost_is_not_measured_again(rig):
     def measured():
         """How much dearer one codec is; what sending takes is in both."""
