@@ -255,9 +255,15 @@ static int check_plugin(const char *path, const struct cr_codec *c,
 
 int codec_plugin_load(const char *path, struct cr_err *e)
 {
-	int ret = trust_code(path, e);
 	void *so;
+	int ret;
 
+	/* dlopen() looks elsewhere for a name without a folder */
+	if (!strchr(path, '/'))
+		return cr_fail(e, -ENOEXEC,
+			       "codec file '%s' needs its folder: ./%s", path,
+			       path);
+	ret = trust_code(path, e);
 	if (ret)
 		return ret;
 	so = dlopen(path, RTLD_NOW | RTLD_LOCAL);

@@ -33,11 +33,11 @@ int codec_mode_named(unsigned *mode, const struct cr_codec *codec,
 /* --- plug-ins --- */
 
 /**
- * Load the codec in the shared object @path, which exports a const struct
- * cr_codec cr_codec_plugin, behind those that cr_codecs has.
+ * Load the codec in the shared object @path, which has a slash and exports a
+ * const struct cr_codec cr_codec_plugin, behind those that cr_codecs has.
  * The object stays loaded. Before any other thread runs. Returns 0; or with @e
- * -ENOEXEC (not a codec, another ABI, a table that breaks the contract),
- * -EEXIST (there is one of its name), -ENOSPC (too many).
+ * -ENOEXEC (no slash, not a codec, another ABI, a table that breaks the
+ * contract), -EEXIST (there is one of its name), -ENOSPC (too many).
  */
 int codec_plugin_load(const char *path, struct cr_err *e);
 

@@ -88,6 +88,8 @@ def test_what_is_no_codec_is_refused(tmp_path, pcm8):
     (tmp_path / "text.so").write_text("not at all")
     assert "cannot load codec" in refused("codec-runner", "--codec",
                                           tmp_path / "text.so")
+    bare = refused("codec-sim", "--codec", "pcm8.so", "x.yaml")
+    assert "needs its folder: ./pcm8.so" in bare
     twice = refused("codec-sim", "--codec", pcm8, "--codec", pcm8, "x.yaml")
     assert "there is a codec pcm8 already" in twice
 
