@@ -106,7 +106,7 @@ int codec_use_check(struct codec_use *u, const char *path, struct cr_err *e)
 		u->pt = (uint8_t)(codec->static_pt >= 0 ? codec->static_pt
 							: FIRST_DYNAMIC_PT);
 	if (payload_format_find(u))
-		return cr_fail(e, -EINVAL, "%scodec: %s cannot travel by RTP",
+		return cr_fail(e, -EINVAL, "%scodec: %s has no payload format",
 			       path, codec->name);
 	return check_mode_set(u, path, e);
 }

@@ -404,6 +404,16 @@ static void names_are_found_and_differ(void **state)
 			    "unknown");
 }
 
+/* Else nobody could call with it. */
+static void every_codec_has_a_payload_format(void **state)
+{
+	for (const struct cr_codec *const *c = cr_codecs; *c; c++) {
+		struct codec_use use = { .codec = *c };
+
+		assert_int_equal(payload_format_find(&use), 0);
+	}
+}
+
 /* Each line: what differs, and for what two uses are the same all the same. */
 static void uses_differ_where_it_matters(void **state)
 {
@@ -466,6 +476,7 @@ int main(void)
 		cmocka_unit_test(g723_packets_have_twelve_frames_at_most),
 		cmocka_unit_test(silence_without_a_sign_is_not_sent),
 		cmocka_unit_test(names_are_found_and_differ),
+		cmocka_unit_test(every_codec_has_a_payload_format),
 		cmocka_unit_test(uses_differ_where_it_matters),
 	};
 
