@@ -6,6 +6,7 @@
  * nothing of RTP: how frames are packed into payloads is src/media/payload.
  * Encoder and decoder states are opaque, owned by one call and used by one
  * thread at a time (the worker that runs the call's job); no locks inside.
+ * What a frame costs is not said here: the program measures it.
  */
 #ifndef CR_CODEC_H
 #define CR_CODEC_H
@@ -121,7 +122,8 @@ struct cr_codec {
 	int (*encoder_open)(void **enc, const struct cr_codec_cfg *cfg,
 			    struct cr_err *e);
 	/**
-	 * Encode @pcm[samples] into @out. @mode may change with every frame.
+	 * Encode @pcm, the samples of one frame, and fill @out: kind, mode,
+	 * bytes, data. @mode may change with every frame.
 	 * Returns 0, or -EINVAL for a mode the codec lacks.
 	 */
 	int (*encode)(void *enc, unsigned mode, const int16_t *pcm,
