@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names to policies. The only place that knows about dlopen(); the policies
+ * Names to policies. The only place that loads policies from outside; they
  * themselves stay pure.
  */
 #include "schedulers/registry.h"
