@@ -75,16 +75,17 @@ class Player:
     def program(self, name):
         return os.path.join(self.build, name)
 
-    def ask(self, what, *more):
+    def ask(self, what):
         """Lines of codec-feeder --print."""
         done = subprocess.run(
             [self.program("codec-feeder"), self.options.campaign, "--print",
-             what, *more], stdout=subprocess.PIPE, text=True, check=False)
+             what, *self.options.feeder], stdout=subprocess.PIPE, text=True,
+            check=False)
         return done.stdout.splitlines()
 
     def _ask_campaign(self):
         """{seed, conversions, expects, flows}"""
-        text = "".join(self.ask("campaign", *self.options.feeder))
+        text = "".join(self.ask("campaign"))
         if not text:
             raise Broken(WRONG)
         return json.loads(text)

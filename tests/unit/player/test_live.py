@@ -25,12 +25,13 @@ trap 'echo ended >> "$0.calls"; exit 0' TERM
 while :; do sleep 0.02; done
 """
 FEEDER = """#!/bin/sh
+echo "$@" >> "$0.words"
 case "$*" in
-*"--print daemon") echo --workers=1; exit 0 ;;
+*"--print daemon"*) echo --workers=1; exit 0 ;;
 *"--print campaign"*)
 	echo '{"seed": 1, "conversions": 0, "expects": true, "flows": []}'
 	exit 0 ;;
-*"--print schedulers") echo fifo; echo rr,quantum=1ms
+*"--print schedulers"*) echo fifo; echo rr,quantum=1ms
 	[ ! -e "$0.more" ] || echo edf
 	exit 0 ;;
 *"--print counts"*)
@@ -91,6 +92,15 @@ def test_a_quick_look_is_at_the_first_two_schedulers(stage):
     assert stage(quick=True).specs == ["fifo", "rr,quantum=1ms"]
     assert stage(quick=True, schedulers=["a", "b", "c"]).specs == \
         ["a", "b", "c"]
+
+
+def test_the_user_s_options_are_in_every_question(stage):
+    player = stage(feeder=["--codec", "./mine.so"])
+    with open(player.program("codec-feeder") + ".words",
+              encoding="utf-8") as f:
+        asked = f.read().splitlines()
+    assert asked == [f"x.yaml --print {what} --codec ./mine.so"
+                     for what in ("daemon", "campaign", "schedulers")]
 
 
 def test_loads_are_the_median_of_five_measurements(stage, tmp_path):
