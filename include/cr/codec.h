@@ -96,7 +96,7 @@ struct cr_codec {
 	unsigned sample_rate; /**< Hz, of the PCM side                      */
 	unsigned rtp_clock;   /**< Hz, of RTP timestamps at sample_rate     */
 	unsigned samples;     /**< per frame at sample_rate                 */
-	bool any_length;      /**< PCM: a frame may have any length         */
+	bool any_length;      /**< PCM of CR_PACK_OWN: frames of any length */
 	/** Rates of the PCM side, Hz, rising, 0 at the end; NULL: sample_rate
 	 * only. */
 	const unsigned *rates;
