@@ -60,6 +60,8 @@ struct cr_frame_meta {
 	uint16_t rtp_ticks; /**< what was made: how long, in RTP's clock; EVENT:
 			 its clock, kHz */
 	uint32_t waited;    /**< in a jitter buffer, before `arrival`, ns     */
+	uint32_t shift;	    /**< rtp_ts is so much later than the party has it:
+			       time was filled before                     */
 };
 
 /** Bytes of the packet that a frame is; 0: it was made, whatever it brings. */

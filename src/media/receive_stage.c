@@ -225,7 +225,8 @@ static void hand_out_frame(struct receive_stage *f,
 			silence_restart(&f->silence);
 		to = silence_packet(&f->silence, place, x->rtp_ticks, x->silent,
 				    frame->meta.arrival);
-		frame->meta.rtp_ts += ticks_of_codec(f, to.ts - place);
+		frame->meta.shift = ticks_of_codec(f, to.ts - place);
+		frame->meta.rtp_ts += frame->meta.shift;
 		frame->meta.decode_only = to.decode_only;
 		if (frame->meta.what == FRAME_RING_NOISE && !to.decode_only)
 			frame->meta.rtp_ticks =
@@ -244,6 +245,7 @@ static void make_frame(struct receive_stage *f, enum frame_ring_what what,
 		.meta.rtp_seq = f->seq,
 		.meta.rtp_ticks = (uint16_t)rtp_ticks,
 		.meta.arrival = at,
+		.meta.shift = ticks_of_codec(f, silence_shift(&f->silence)),
 	};
 
 	f->cfg.emit(f->cfg.arg, &frame);

@@ -56,7 +56,9 @@ enum { STATE_RECENT = 10 };
 /** The last packet that a stream has sent, and where its numbers are from. */
 struct state_sent {
 	uint32_t ssrc, ts;
-	uint32_t in_ts;		/**< of the frame that it was made of */
+	uint32_t in_ts;		/**< of the frame it was made of, as the party
+				   has it: the next process has not filled
+				   time before */
 	uint32_t ts_more;	/**< relay: what is added to timestamps ... */
 	uint16_t seq, seq_more; /**< ... and to numbers */
 	uint16_t in_seq;

@@ -461,13 +461,14 @@ static void note_made(const struct transcoder *c)
 {
 	const struct stream_out *out = &c->stream->out;
 
-	state_put_sent(out->state,
-		       &(struct state_sent){ .ssrc = out->ssrc,
-					     .ts = out->ts,
-					     .in_ts = c->meta.rtp_ts,
-					     .seq = out->seq,
-					     .in_seq = c->meta.rtp_seq,
-					     .at = out->at });
+	state_put_sent(
+		out->state,
+		&(struct state_sent){ .ssrc = out->ssrc,
+				      .ts = out->ts,
+				      .in_ts = c->meta.rtp_ts - c->meta.shift,
+				      .seq = out->seq,
+				      .in_seq = c->meta.rtp_seq,
+				      .at = out->at });
 }
 
 /* Make the packet @p, of @time, behind those that were sent. Called within the

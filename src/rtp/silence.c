@@ -37,7 +37,7 @@ static uint32_t far(const struct silence *s)
  * than that takes. */
 static uint32_t place_timestamp(struct silence *s, uint32_t ts)
 {
-	uint32_t at = ts + s->shift + s->moved;
+	uint32_t at = ts + silence_shift(s);
 	int32_t hole = (int32_t)(at - s->end);
 
 	if (hole < 0) {
@@ -61,7 +61,7 @@ static uint32_t place_timestamp(struct silence *s, uint32_t ts)
 struct silence_place silence_packet(struct silence *s, uint32_t ts,
 				    uint32_t rtp_ticks, bool silent, cr_ns at)
 {
-	struct silence_place p = { .ts = ts + s->shift + s->moved };
+	struct silence_place p = { .ts = ts + silence_shift(s) };
 
 	if (!s->known)
 		s->end = p.ts;

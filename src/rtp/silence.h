@@ -78,6 +78,12 @@ struct silence_place silence_packet(struct silence *s, uint32_t ts,
 /** The sender begins anew, with other timestamps. */
 void silence_restart(struct silence *s);
 
+/** How much later than its timestamp something is placed now. */
+static inline uint32_t silence_shift(const struct silence *s)
+{
+	return s->shift + s->moved;
+}
+
 /** When silence_next() has something to say, unless a packet comes before. */
 static inline cr_ns silence_due(const struct silence *s)
 {

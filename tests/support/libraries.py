@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Coders of other people's libraries, without codec-runner between: AMR with
-DTX (libopencore-amrnb) and comfort noise (RFC 3389, libavcodec)."""
+DTX (libopencore-amrnb), Opus (libopus) and comfort noise (RFC 3389,
+libavcodec)."""
 import ctypes
 import ctypes.util
 import subprocess
@@ -68,6 +69,21 @@ def amr_said(pcm):
 def amr_heard(data):
     """The samples of payloads of one frame each."""
     return amr_decode([p[1:] for p in data])
+
+
+def opus_decode(payloads):
+    """The samples of payloads of one frame each, at 8000 Hz; concealed where
+    there is None."""
+    library = _library("opus")
+    library.opus_decoder_create.restype = ctypes.c_void_p
+    state = ctypes.c_void_p(library.opus_decoder_create(8000, 1, None))
+    pcm = np.zeros((len(payloads), FRAME), np.int16)
+    for data, out in zip(payloads, pcm):
+        n = library.opus_decode(state, data, len(data or b""),
+                                out.ctypes.data_as(ctypes.c_void_p), FRAME, 0)
+        assert n == FRAME, n
+    library.opus_decoder_destroy(state)
+    return pcm.reshape(-1)
 
 
 def law_decode(name, octets):

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Calls of SIPp through Kamailio, whose parties speak and are heard by
 bench-restart-load: PCMU, and AMR 12.2, PCMA or PCMU on the other side."""
-import json
 import re
-import subprocess
 import time
 
-from common.machine import BUILD, cpus, fail, pin
+from common.machine import fail
+from common.parties import Parties
 from sipcalls.media_nodes import HOST, MOVES, NG
 
 from kamailio import PLAIN, Kamailio, Routes, transcode
@@ -23,34 +22,6 @@ KINDS = {
                                   to_caller=transcode("PCMU"))),
     "relay": ("pcmu", PCMU, Routes(to_callee=PLAIN, to_caller=PLAIN)),
 }
-
-
-class Parties:
-    """bench-restart-load: of each call the caller, then the callee."""
-
-    def __init__(self, calls, codec, dump):
-        self.process = subprocess.Popen(
-            [BUILD / "bench-restart-load", str(calls), codec, str(cpus()[0]),
-             HOST, *dump],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-            preexec_fn=pin(cpus()[0]))
-        self.ports = [int(word.rsplit(":", 1)[1]) for word in
-                      self.process.stdout.readline().split()[1:]]
-
-    def begin(self, targets):
-        self.process.stdin.write("".join(f"{t}\n" for t in targets))
-        self.process.stdin.flush()
-
-    def mark(self):
-        """What has come since the last one."""
-        self.process.stdin.write("mark\n")
-        self.process.stdin.flush()
-        return json.loads(self.process.stdout.readline())
-
-    def stop(self):
-        self.process.stdin.close()
-        self.process.stdout.read()
-        self.process.wait()
 
 
 def call_id(text):
@@ -73,15 +44,15 @@ def audio_of(texts, first, method="INVITE"):
 
 class SipCalls:
     """@count of them: set up as this is made, ended by their callers @hold_s
-    after each has begun. @dump: [file for what the first caller says and the
-    first callee hears], or []."""
+    after each has begun. @dump: [file for packets of the first ones], or []."""
 
     def __init__(self, at_end, folder, kind, count, rate, hold_s, dump):
         name, codec, routes = KINDS[kind]
         self.folder, self.count = folder, count
-        self.parties = Parties(count, name, dump)
+        self.parties = Parties(count, name, HOST, dump)
         at_end.callback(self.parties.stop)
-        ports = self.parties.ports
+        self.ports = [int(at.rsplit(":", 1)[1])
+                      for at in self.parties.addresses]
         self.proxy = Kamailio(folder / "kamailio", [f"udp:{MOVES}:{NG}"],
                               routes, host=HOST)
         at_end.callback(self.proxy.end)
@@ -89,7 +60,7 @@ class SipCalls:
             asked("INVITE"), replied("180 Ringing", first=True), pause(300),
             replied("200 OK", sdp(media(PORT, codec)), first=True, again=True),
             taken("ACK"), taken("BYE"), replied("200 OK")], count,
-            words=self._ports("callee", ports[1::2]), host=HOST)
+            words=self._ports("callee", self.ports[1::2]), host=HOST)
         at_end.callback(self.callee.end)
         c = Caller(f"sip:callee@{HOST}:{self.callee.port}")
         self.caller = Sipp(folder, "caller", [
@@ -97,7 +68,7 @@ class SipCalls:
             got(200, rrs="true"), c.within("ACK", 1),
             pause(round(hold_s * 1000)), c.within("BYE", 2), got(200)], count,
             to=self.proxy.port, rate=rate, host=HOST,
-            words=self._ports("caller", ports[::2]))
+            words=self._ports("caller", self.ports[::2]))
         at_end.callback(self.caller.end)
         self._wait_until_answered(count / rate + SETUP_S)
 
@@ -125,7 +96,7 @@ class SipCalls:
             theirs = audio_of(sipp.messages(others[0]), others[1])
             to |= {int(at.rsplit(":", 1)[1]): theirs[call]
                    for call, at in ours.items()}
-        self.parties.begin(to[port] for port in self.parties.ports)
+        self.parties.begin(to[port] for port in self.ports)
 
     def mark(self):
         """What has come since the last one; a call in which one party hears

@@ -1,53 +1,74 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a phone with AMR has heard of its call: as a file of sound, as a
-spectrogram, and as a PESQ of what was said."""
+"""What parties of bench-restart-load have heard of their calls: as a file of
+sound, as a spectrogram, and as a PESQ of what was said."""
+import collections
 import struct
 import wave
 
 import matplotlib
 import numpy as np
 
-from libraries import AMR_NO_DATA, FRAME, amr_heard, law_decode
+from libraries import AMR_NO_DATA, FRAME, amr_heard, law_decode, opus_decode
 from packets import header
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
 
 RATE = 8000
-PT = 96
 LOST = bytes((0xf0, AMR_NO_DATA << 3 | 4))
-HEAD = struct.Struct("@qII")  # struct dump_head of bench-restart-load
+HEAD = struct.Struct("@qHHI")  # struct dump_head of bench-restart-load
+
+
+def law(name, silence):
+    return lambda payloads: law_decode(name, b"".join(
+        p or silence * FRAME for p in payloads))
+
+
+# payload type, ticks of a frame, the samples of payloads (None: lost)
+CODECS = {"pcmu": (0, FRAME, law("mulaw", b"\xff")),
+          "pcma": (8, FRAME, law("alaw", b"\xd5")),
+          "amr": (96, FRAME, lambda ps: amr_heard([p or LOST for p in ps])),
+          "opus": (96, 6 * FRAME, opus_decode)}
 
 
 def packets(path):
-    """(ns, whether it was heard, packet) of each in a dump."""
-    data, at = path.read_bytes(), 0
+    """{(party, whether it was heard): [(ns, packet)]} of a dump."""
+    data, at, found = path.read_bytes(), 0, collections.defaultdict(list)
     while at < len(data):
-        ns, heard, size = HEAD.unpack_from(data, at)
+        ns, party, heard, size = HEAD.unpack_from(data, at)
         at += HEAD.size + size
-        yield ns, heard, data[at - size:at]
+        found[party, bool(heard)].append((ns, data[at - size:at]))
+    return found
 
 
-def said_and_played(path):
-    """(ns of its begin, samples of the caller, samples of the callee) of what
-    the callee's phone has played: frames at their timestamps, concealed by the
-    decoder where there is none, and silence behind the last. Where those of a
-    new sender begin anew, by the time at which they came."""
-    every = list(packets(path))
-    found = [(ns, p) for ns, heard, p in every
-             if heard and header(p)["pt"] == PT]
-    begin, frames, ssrc, base = found[0][0], {}, None, 0
+def played(codec, found, begin):
+    """Samples of [(ns, packet)] since then: frames at their timestamps,
+    concealed by the decoder where there is none. Where those of a new sender
+    begin anew, by the time at which they came."""
+    own, ticks, decode = CODECS[codec]
+    frames, ssrc, base = {}, None, 0
     for ns, packet in found:
         h = header(packet)
+        if ns < begin or h["pt"] != own:
+            continue
         if h["ssrc"] != ssrc:
             ssrc = h["ssrc"]
-            base = h["ts"] - round((ns - begin) * RATE / 1e9 / FRAME) * FRAME
-        frames[(h["ts"] - base & 0xffffffff) // FRAME] = packet[12:]
-    said = law_decode("mulaw", b"".join(
-        p[12:] for ns, heard, p in every
-        if not heard and ns > begin - 10_000_000))
-    played = amr_heard([frames.get(i, LOST) for i in range(max(frames) + 1)])
-    return begin, said, np.resize(np.append(played, np.zeros_like(said)),
+            base = h["ts"] - round(
+                (ns - begin) * RATE / 1e9 / FRAME) * ticks
+        frames[(h["ts"] - base & 0xffffffff) // ticks] = packet[12:]
+    return decode([frames.get(i) for i in range(max(frames) + 1)])
+
+
+def said_and_played(found, codecs, call=0, back=0):
+    """(ns of its begin, samples that one party has said, and that the other one
+    of the @call has played), of packets(). @codecs of both; @back: from the
+    second one to the first."""
+    one, other = 2 * call + back, 2 * call + 1 - back
+    begin = found[other, True][0][0]
+    said = played(codecs[back], found[one, False], begin)
+    heard = played(codecs[1 - back], found[other, True], begin)
+    # silence behind the last frame
+    return begin, said, np.resize(np.append(heard, np.zeros_like(said)),
                                   len(said))
 
 

@@ -6,11 +6,11 @@
  * comes back, by the kernel's timestamps of arrival. It has real-time priority
  * if it may: what it measures is not its own lateness.
  *
- *   bench-restart-load CALLS CODEC CPU [HOST [DUMP]]
+ *   bench-restart-load CALLS CODEC CPU HOST [DUMP]
  *
- * With HOST all have that address, and AMR is octet-aligned (RFC 4867, 4.4).
- * DUMP gets the packets that the first party sends and the second one hears,
- * each behind a struct dump_head.
+ * All have the address HOST, or, if it is "own", each has another one. AMR is
+ * octet-aligned (RFC 4867, 4.4). DUMP gets the packets that parties of the
+ * first DUMP_CALLS calls send and hear, each behind a struct dump_head.
  *
  * It prints "at ADDRESS:PORT...", of each call first the party with PCMU; reads
  * a target, ADDRESS:PORT, for each party; then for each line "mark" prints what
@@ -40,7 +40,7 @@
 #include "rtp/rtp.h"
 #include "speech/speech.h"
 
-enum { EVENTS = 256, BUFFER = 256 << 10, PAYLOADS = 1000 };
+enum { EVENTS = 256, BUFFER = 256 << 10, PAYLOADS = 1000, DUMP_CALLS = 8 };
 #define PTIME (20 * CR_MS)
 /* A party that has heard nothing for so long has lost its call. */
 #define SILENCE (500 * CR_MS)
@@ -59,7 +59,8 @@ struct script {
 /* In the machine's own order of octets. */
 struct dump_head {
 	int64_t ns; /* monotonic */
-	uint32_t heard, bytes;
+	uint16_t party, heard;
+	uint32_t bytes;
 };
 
 struct party {
@@ -91,7 +92,7 @@ _Noreturn static void die(const char *what)
 	exit(1);
 }
 
-static void write_script(struct script *s, const char *codec, bool aligned)
+static void write_script(struct script *s, const char *codec)
 {
 	const struct cr_codec *c = cr_codec_find(codec);
 	struct speech_corpus *corpus;
@@ -106,7 +107,7 @@ static void write_script(struct script *s, const char *codec, bool aligned)
 		die(codec);
 	s->use = (struct codec_use){ .codec = c,
 				     .cfg = { .mode = c->default_mode },
-				     .amr = { .octet_align = aligned } };
+				     .amr = { .octet_align = true } };
 	rate = codec_use_rate(&s->use);
 	s->ticks = codec_use_clock(&s->use) / 50;
 	s->use.cfg.samples = rate / 50;
@@ -134,6 +135,7 @@ static void write_script(struct script *s, const char *codec, bool aligned)
 
 static void open_parties(int epoll, const char *host)
 {
+	const bool own = !strcmp(host, "own");
 	const int size = BUFFER, on = 1;
 
 	descriptors_raise();
@@ -143,7 +145,7 @@ static void open_parties(int epoll, const char *host)
 			.sin_family = AF_INET,
 			/* 127.1.0.1 and following */
 			.sin_addr.s_addr =
-				host ? inet_addr(host) : htonl(0x7f010001 + i),
+				own ? htonl(0x7f010001 + i) : inet_addr(host),
 		};
 		socklen_t len = sizeof(at);
 		struct epoll_event event = { .events = EPOLLIN, .data.u32 = i };
@@ -184,10 +186,14 @@ static void read_targets(void)
 		parties[i].due = clock_now() + PTIME * (cr_ns)i / n;
 }
 
-static void write_packet(bool heard, const uint8_t *data, size_t bytes)
+static void write_packet(unsigned party, bool heard, const uint8_t *data,
+			 size_t bytes)
 {
-	const struct dump_head head = { clock_now(), heard, (uint32_t)bytes };
+	const struct dump_head head = { clock_now(), (uint16_t)party, heard,
+					(uint32_t)bytes };
 
+	if (!dump || party >= 2 * DUMP_CALLS)
+		return;
 	if (fwrite(&head, sizeof(head), 1, dump) != 1 ||
 	    fwrite(data, bytes, 1, dump) != 1)
 		die("dump");
@@ -207,9 +213,7 @@ static void send_frame(struct party *p, unsigned i)
 	memcpy(data + RTP_HEADER_BYTES, s->payload[at].data,
 	       s->payload[at].bytes);
 	p->sent++;
-	if (dump && i == 0)
-		write_packet(false, data,
-			     RTP_HEADER_BYTES + s->payload[at].bytes);
+	write_packet(i, false, data, RTP_HEADER_BYTES + s->payload[at].bytes);
 	(void)sendto(p->fd, data, RTP_HEADER_BYTES + s->payload[at].bytes, 0,
 		     (struct sockaddr *)&p->to, sizeof(struct sockaddr_in));
 }
@@ -263,8 +267,7 @@ static bool hear_one(struct party *l)
 	if (!c)
 		return false;
 	memcpy(&at, CMSG_DATA(c), sizeof(at));
-	if (dump && l == &parties[1])
-		write_packet(true, data, (size_t)bytes);
+	write_packet((unsigned)(l - parties), true, data, (size_t)bytes);
 	if (!rtp_parse(data, (size_t)bytes, &p))
 		hear_packet(l, &p, at.tv_sec * CR_SEC + at.tv_nsec);
 	return true;
@@ -349,8 +352,8 @@ int main(int argc, char **argv)
 	int epoll = epoll_create1(0);
 	struct pollfd in = { .fd = STDIN_FILENO, .events = POLLIN };
 
-	if (argc < 4 || argc > 6 || epoll < 0)
-		die("bench-restart-load CALLS CODEC CPU [HOST [DUMP]]");
+	if (argc < 5 || argc > 6 || epoll < 0)
+		die("bench-restart-load CALLS CODEC CPU HOST [DUMP]");
 	dump = argc > 5 ? fopen(argv[5], "wb") : NULL;
 	if (argc > 5 && !dump)
 		die(argv[5]);
@@ -364,9 +367,9 @@ int main(int argc, char **argv)
 	(void)prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL);
 	/* lines that were read ahead would be no marks */
 	(void)setvbuf(stdin, NULL, _IONBF, 0);
-	write_script(&scripts[0], "pcmu", false);
-	write_script(&scripts[1], argv[2], argc > 4);
-	open_parties(epoll, argc > 4 ? argv[4] : NULL);
+	write_script(&scripts[0], "pcmu");
+	write_script(&scripts[1], argv[2]);
+	open_parties(epoll, argv[4]);
 	read_targets();
 	do {
 		for (unsigned i = 0; i < n; i++)

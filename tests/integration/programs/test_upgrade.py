@@ -112,6 +112,27 @@ def test_nobody_hears_an_upgrade(rig):
     assert rig.d.stop() == 0
 
 
+def test_timestamps_go_on_where_silence_was_filled(rig):
+    """A packet that overlaps the one before is sent on behind it, and all that
+    follow, by as much. Encoders that look ahead begin like that."""
+    rig.two(1000, "pcma", a={"codec": "pcmu", "noise": 13},
+            b={"codec": "pcma", "noise": 13})
+    for phone in rig.phones:
+        phone.send()
+        phone.ts -= 52
+    load = Load(rig.phones)
+    try:
+        load.all_heard(10)
+        assert rig.upgrade() == 1
+        load.all_heard(10)
+        assert lost(rig) == 0
+        rig.kill()
+        load.all_heard(10)
+    finally:
+        load.stop()
+    lost(rig)
+
+
 def test_sessions_and_opened_endpoints_move_too(rig):
     session = rig.ask("hello")["session"]
     opened = [rig.ask("endpoint.open", codec=codec)["endpoint"]
