@@ -178,27 +178,6 @@ bool memory_for_json(size_t bytes)
 	return memory_there(JSON_BYTE * bytes + JSON_LEAST);
 }
 
-void memory_touch(size_t bytes)
-{
-	enum { PIECE = 64 << 10, PAGE = 4096 };
-	struct piece {
-		struct piece *next;
-		volatile char page[PIECE - sizeof(struct piece *)];
-	} *all = NULL, *p;
-
-	bytes = bytes < KEPT_BYTES / 2 ? bytes : KEPT_BYTES / 2;
-	for (; bytes >= PIECE && (p = malloc(sizeof(*p))); bytes -= PIECE) {
-		for (size_t i = 0; i < sizeof(p->page); i += PAGE)
-			p->page[i] = 0;
-		p->next = all;
-		all = p;
-	}
-	for (; all; all = p) {
-		p = all->next;
-		free(all);
-	}
-}
-
 /* Memory of calls that have ended is for those that come: to give it to the
  * system and have it back costs a page fault for each page of each request.
  *

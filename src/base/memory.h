@@ -40,10 +40,6 @@ bool memory_there(size_t bytes);
  * them: 2.14 writes behind the token that it collects if that cannot grow. */
 bool memory_for_json(size_t bytes);
 
-/** As many bytes of this thread's next memory, or some MiB, have their pages
- * already. After memory_keep(). */
-void memory_touch(size_t bytes);
-
 /** Let malloc() keep memory that is given back for what comes, some of it ready
  * at any time, and have blocks up to MEMORY_FOR_LIBRARY from that; and keep a
  * descriptor to see by what is left, so that this needs none later. For a

@@ -391,31 +391,43 @@ enum { PARTY, LISTENER, NPEERS };
 
 static void report_session(struct endpoint_rtcp *r);
 
-/* Begin as @session says, or go on from a process that has died. 0; or as
- * rtcp_session_init(). */
-static int begin_session(struct state_rtcp *kept, const uint64_t random[2],
-			 struct rtcp_session_config *session, cr_ns now)
+/* Begin, or go on from another process. 0; or as rtcp_session_init(). */
+static int begin_session(struct endpoint *ep, cr_ns now)
 {
-	session->cname = kept->cname;
-	session->sent = &kept->stream;
-	if (kept->cname[0] && memchr(kept->cname, '\0', sizeof(kept->cname)) &&
-	    !rtcp_session_resume(&kept->session, session, now))
-		return 0;
-	rtcp_cname(random, kept->cname);
-	return rtcp_session_init(&kept->session, session, now);
+	struct endpoint_rtcp *r = ep->rtcp;
+	struct state_rtcp *kept = r->kept;
+	const struct rtcp_session_config session = {
+		.cname = kept->cname,
+		.sent = &kept->stream,
+		.seed = r->cfg.random[2],
+		.ssrc = atomic_load_explicit(&r->ssrc, memory_order_relaxed),
+		.rate_in =
+			atomic_load_explicit(&r->rate_in, memory_order_relaxed),
+		.rate_out = atomic_load_explicit(&r->rate_out,
+						 memory_order_relaxed),
+		.interval = r->cfg.interval,
+	};
+	int err = 0;
+
+	if (!kept->cname[0] ||
+	    !memchr(kept->cname, '\0', sizeof(kept->cname)) ||
+	    rtcp_session_resume(&kept->session, &session, now)) {
+		rtcp_cname(r->cfg.random, kept->cname);
+		err = rtcp_session_init(&kept->session, &session, now);
+	}
+	if (err)
+		return err;
+	atomic_store_explicit(&r->ssrc, kept->session.cfg.ssrc,
+			      memory_order_relaxed);
+	report_session(r);
+	ep->cfg.first_poll = rtcp_due(&kept->session);
+	return 0;
 }
 
 int endpoint_rtcp_open(struct endpoint *ep, const struct endpoint_rtcp_cfg *cfg,
 		       cr_ns now, struct cr_err *e)
 {
 	struct endpoint_rtcp *r = aligned_alloc(CACHE_LINE, sizeof(*r));
-	struct rtcp_session_config session = {
-		.seed = cfg->random[2],
-		.ssrc = cfg->use.ssrc,
-		.rate_in = cfg->use.rate_in,
-		.rate_out = cfg->use.rate_out,
-		.interval = cfg->interval,
-	};
 	int err;
 
 	if (!r)
@@ -426,24 +438,27 @@ int endpoint_rtcp_open(struct endpoint *ep, const struct endpoint_rtcp_cfg *cfg,
 	r->mux = cfg->mode == ENDPOINT_RTCP_MUX;
 	atomic_init(&r->agreed, r->mux);
 	r->kept = ep->cfg.state ? &ep->cfg.state->rtcp : &r->own;
-	err = begin_session(r->kept, cfg->random, &session, now);
-	if (err) {
-		free(r);
-		return cr_fail(e, err,
-			       "RTCP of clocks %u and %u Hz every "
-			       "%g s cannot be",
-			       cfg->use.rate_in, cfg->use.rate_out,
-			       (double)cfg->interval / 1e9);
-	}
 	(void)pthread_mutex_init(&r->lock, NULL);
 	destination_init(&r->signalled);
 	ep->rtcp = r;
 	endpoint_rtcp_use(ep, &cfg->use);
-	atomic_store_explicit(&r->ssrc, r->kept->session.cfg.ssrc,
-			      memory_order_relaxed);
-	report_session(r);
-	ep->cfg.first_poll = rtcp_due(&r->kept->session);
-	return 0;
+	err = begin_session(ep, now);
+	if (!err)
+		return 0;
+	endpoint_rtcp_close(ep);
+	return cr_fail(e, err,
+		       "RTCP of clocks %u and %u Hz every %g s cannot be",
+		       cfg->use.rate_in, cfg->use.rate_out,
+		       (double)cfg->interval / 1e9);
+}
+
+void endpoint_keep(struct endpoint *ep, struct state_stream *state, cr_ns now)
+{
+	ep->cfg.state = state;
+	if (!ep->rtcp)
+		return;
+	ep->rtcp->kept = &state->rtcp;
+	(void)begin_session(ep, now); /* whose rates were good before */
 }
 
 void endpoint_rtcp_close(struct endpoint *ep)

@@ -132,7 +132,7 @@ struct endpoint_cfg {
 	bool waits;	  /**< for rx_go_on_endpoint() before it is heard */
 	cr_ns first_poll; /**< when endpoint_poll() is called first; 0: never */
 	/** Where a new process finds what it has counted, as learn_counts(),
-	 * and its RTCP; NULL: nowhere. */
+	 * and its RTCP; NULL: nowhere, or not before endpoint_keep(). */
 	struct state_stream *state;
 };
 
@@ -248,6 +248,9 @@ static inline bool endpoint_polls_ended(const struct endpoint *ep)
 /** Do what is due of ENDPOINT_OWN at @now, and perhaps more. Returns when to
  * call it again; CR_NEVER: not any more. The receiver. */
 cr_ns endpoint_poll(struct endpoint *ep, cr_ns now);
+/** Another process has heard it until now: RTCP goes on by @state, where a new
+ * process finds it from now on. Nobody hears it yet. Control. */
+void endpoint_keep(struct endpoint *ep, struct state_stream *state, cr_ns now);
 /** @part waits for @due from now on, and for nothing else. The receiver. */
 void endpoint_wait(struct endpoint *ep, enum endpoint_part part, cr_ns due);
 
@@ -385,7 +388,7 @@ struct endpoint_rtcp_info {
 };
 
 struct endpoint_rtcp {
-	struct state_rtcp *kept; /**< in state memory, or @own; constant */
+	struct state_rtcp *kept; /**< in state memory, or @own */
 	cr_ns report_at;	 /**< next report; CR_NEVER: nothing new */
 	struct endpoint_rtcp_cfg cfg;
 	bool mux;		      /**< it was agreed */

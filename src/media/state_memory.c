@@ -457,12 +457,11 @@ static struct state_slot *hold_free(struct state_memory *m, unsigned at)
 	return slot;
 }
 
-/* Another process may have made more. */
-static void count_slots(struct state_memory *m)
+void state_memory_look(struct state_memory *m, unsigned i)
 {
 	struct stat st;
 
-	if (!fstat(m->fd, &st))
+	if (i >= m->n && !fstat(m->fd, &st))
 		atomic_store_explicit(&m->n, slots_in(st.st_size),
 				      memory_order_release);
 }
@@ -480,7 +479,7 @@ struct state_slot *state_slot_take(struct state_memory *m)
 					  memory_order_acquire))
 			return hold_free(m, at);
 	}
-	count_slots(m);
+	state_memory_look(m, n);
 	more = m->n + STATE_GROWTH;
 	if (more > STATE_SLOTS ||
 	    ftruncate(m->fd,
@@ -521,8 +520,7 @@ unsigned state_slot_number(const struct state_memory *m,
 
 struct state_slot *state_slot_at(struct state_memory *m, unsigned i)
 {
-	if (i >= m->n)
-		count_slots(m);
+	state_memory_look(m, i);
 	if (i >= m->n)
 		return NULL;
 	atomic_store_explicit(&m->holders[i], 1, memory_order_relaxed);

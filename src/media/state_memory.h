@@ -323,6 +323,9 @@ struct state_ids {
 };
 struct state_ids *state_memory_ids(const struct state_memory *m);
 
+/** Is there a slot @i that another process has made? Then it is seen from now
+ * on. One thread. */
+void state_memory_look(struct state_memory *m, unsigned i);
 /** A free slot, empty, with one holder; NULL: no memory, or STATE_SLOTS are in
  * use. */
 struct state_slot *state_slot_take(struct state_memory *m);

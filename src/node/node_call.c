@@ -450,8 +450,7 @@ static int note_lacking(int err, const struct node_call_streams *s,
 	return err;
 }
 
-/* End the streams of @c that have begun; a refused call is not reported. */
-static void undo_start(struct node_call *c)
+void node_call_undo(struct node_call *c)
 {
 	for (unsigned i = 0; i < 2; i++)
 		if (c->stream[i])
@@ -499,7 +498,7 @@ int node_call_begin(struct node *n, struct node_call_streams *s,
 		return err;
 	}
 	/* one of two streams has begun */
-	undo_start(c);
+	node_call_undo(c);
 	return err;
 }
 
@@ -947,7 +946,7 @@ void node_call_cancel(struct node_call_change *ch)
 	if (ch->recode)
 		node_recode_cancel(ch->recode);
 	if (ch->begins)
-		undo_start(ch->c);
+		node_call_undo(ch->c);
 	free(ch);
 }
 

@@ -220,6 +220,8 @@ static int open_node_ports(struct node_endpoint *ep, struct endpoint_cfg cfg,
 	cfg.terms.may = ep->node->cfg.send_to;
 	cfg.terms.local = interface_is_local(&ep->interface->cfg);
 	cfg.fd = ep->ports.rtp;
+	if (node_restores_ahead(ep->node))
+		cfg.state = NULL; /* before node_endpoint_go_on() */
 	/* what has come meanwhile is for its stream: node_restored() */
 	cfg.waits =
 		ep->node->restoring && ep->node->restoring->how == RESTORE_HELD;
@@ -272,7 +274,8 @@ static void free_endpoint(struct node_endpoint *ep)
 	unsigned had = (ep->ports.rtp >= 0 ? 1u : 0u) +
 		       (ep->ports.rtcp >= 0 ? 1u : 0u);
 
-	if (ep->endpoint) {
+	/* what is at a port that was never heard is another process's */
+	if (ep->endpoint && ep->endpoint->port_key) {
 		endpoint_rtcp_bye(ep->endpoint, clock_now());
 		keep_counts(ep);
 	}

@@ -227,7 +227,6 @@ struct node {
 		*traced_event;
 	struct event *tick;
 	struct call_past *restoring; /**< of the call that is being restored */
-	bool restores_ahead;	     /**< while another process has it still */
 
 	struct node_call_tree calls;	 /**< by id, ending ones too */
 	struct node_stream_tree streams; /**< theirs, by id */
@@ -325,6 +324,12 @@ int node_choose_interface(struct node *n,
 			  const struct interface_request *request,
 			  struct interface **at, struct cr_err *e);
 
+/** Is something restored that another process has still? */
+static inline bool node_restores_ahead(const struct node *n)
+{
+	return n->restoring && n->cfg.arrives;
+}
+
 /** A slot for a call that begins, or goes on; NULL: nobody keeps it. */
 struct state_slot *node_take_slot(struct node *n);
 
@@ -379,6 +384,8 @@ int node_call_check(struct node_call_streams *out, const struct call_spec *r,
 int node_call_begin(struct node *n, struct node_call_streams *s,
 		    const struct call_spec *r, struct node_call **out,
 		    struct cr_err *e);
+/** End @c, which nobody was to know of. */
+void node_call_undo(struct node_call *c);
 /** Sums over all endpoints, into @out. */
 void node_rtcp_stats(const struct node *n, struct node_rtcp_stats *out);
 /** Is there room under --max-calls for one more call than the @promised ones?

@@ -14,6 +14,15 @@
 /* Looks at what is to end before the rest counts as hung. */
 enum { REAPS = 100 };
 
+/* Free what has ended, unless it hangs. */
+static void reap_all(struct node *n)
+{
+	for (unsigned i = 0; i < REAPS && n->nending; i++) {
+		rcu_done();
+		node_reap(-1, 0, n);
+	}
+}
+
 /* --- the old process --- */
 
 int node_may_move(struct node *n, struct cr_err *e)
@@ -23,13 +32,8 @@ int node_may_move(struct node *n, struct cr_err *e)
 	struct node_endpoint *ep = NULL;
 	struct node_call *c = NULL;
 
-	for (unsigned i = 0; i < REAPS && n->nending; i++) {
-		rcu_done();
-		node_reap(-1, 0, n);
-	}
+	reap_all(n);
 	while ((c = node_call_after(n, c ? c->id : 0))) {
-		if (c->ending)
-			continue;
 		calls++;
 		stay += !node_call_kept(c, text);
 	}
@@ -81,43 +85,69 @@ static struct node_endpoint *end_of(const struct node_unit *u, unsigned i)
 	return i ? NULL : u->endpoint;
 }
 
+uint64_t node_slot_version(const struct node *n, unsigned slot)
+{
+	const struct state_slot *at = state_slot_seen(n->cfg.state, slot);
+
+	return at ? state_version(at).text : 0;
+}
+
+static struct node_move move_of(const struct node *n,
+				const struct state_slot *slot)
+{
+	return (struct node_move){
+		.slot = state_slot_number(n->cfg.state, slot),
+		.version = state_version(slot).text,
+	};
+}
+
 /* @ep, which is held as @end->name says. */
-static void pause_end(const struct node_endpoint *ep, struct node_move_end *end)
+static void list_ports(const struct node_endpoint *ep,
+		       struct node_move_end *end)
 {
 	end->nfd = ep->ports.rtcp >= 0 ? 2 : 1;
 	end->fd[0] = ep->ports.rtp;
 	end->fd[1] = ep->ports.rtcp;
-	receivers_pause_endpoint(ep->node->receivers, ep->endpoint);
 }
 
-unsigned node_unit_pause(const struct node_unit *u,
+unsigned node_unit_slots(const struct node_unit *u,
 			 struct node_move out[NODE_UNIT_SLOTS])
 {
-	struct node *n = u->call ? u->call->node : u->endpoint->node;
+	const struct node *n = u->call ? u->call->node : u->endpoint->node;
 	struct node_move call = { .slot = 0 };
 	unsigned slots = 0;
+
+	if (u->call && u->call->slot)
+		call = move_of(n, u->call->slot);
 
 	for (unsigned i = 0; i < 2; i++) {
 		const struct node_endpoint *ep = end_of(u, i);
 
 		if (ep && ep->slot) {
-			struct node_move *m = &out[slots++];
+			struct node_move *m = &out[slots];
 
-			*m = (struct node_move){ .slot = state_slot_number(
-							 n->cfg.state,
-							 ep->slot) };
+			*m = move_of(n, ep->slot);
 			(void)node_endpoint_name(m->end[0].name, ep->id);
-			pause_end(ep, &m->end[0]);
-		} else if (ep) {
+			list_ports(ep, &m->end[0]);
+			slots += m->version != 0;
+		} else if (ep && u->call) {
 			(void)node_call_name(call.end[i].name, u->call->id, i);
-			pause_end(ep, &call.end[i]);
+			list_ports(ep, &call.end[i]);
 		}
 	}
-	if (!u->call)
-		return slots;
-	call.slot = state_slot_number(n->cfg.state, u->call->slot);
-	out[slots++] = call;
-	return slots;
+	out[slots] = call;
+	return slots + (call.version != 0);
+}
+
+void node_unit_pause(const struct node_unit *u)
+{
+	for (unsigned i = 0; i < 2; i++) {
+		const struct node_endpoint *ep = end_of(u, i);
+
+		if (ep)
+			receivers_pause_endpoint(ep->node->receivers,
+						 ep->endpoint);
+	}
 }
 
 void node_move_begin(struct node *n)
@@ -198,18 +228,70 @@ int node_move_take_cost(struct node *n, const char *text)
 	return costs_read_part(n->costs, text);
 }
 
-void node_move_ahead(struct node *n, bool ahead)
+/* End what was built of @c. Those of its endpoints that have slots stay. */
+static void drop_call(struct node_call *c)
 {
-	n->restores_ahead = ahead;
+	char name[NODE_HELD_NAME];
+	bool opened[2] = { false };
+
+	for (unsigned i = 0; i < 2; i++) {
+		struct node_endpoint *ep = c->endpoint[i];
+
+		store_forget(c->node->cfg.store,
+			     node_call_name(name, c->id, i));
+		if (!ep || !ep->slot)
+			continue;
+		opened[i] = ep->opened;
+		ep->opened = true;
+	}
+	node_call_undo(c);
+	for (unsigned i = 0; i < 2; i++)
+		if (c->endpoint[i] && c->endpoint[i]->slot)
+			c->endpoint[i]->opened = opened[i];
 }
 
-int node_move_go_on(struct node *n, uint32_t id, struct cr_err *e)
+void *node_move_drop(struct node *n, unsigned slot)
 {
+	const struct state_slot *of = state_slot_seen(n->cfg.state, slot);
+	struct node_endpoint *ep = node_endpoint_after(n, 0);
+	struct node_call *c = node_call_after(n, 0);
+	void *owner = NULL;
+	char name[NODE_HELD_NAME];
+
+	while (ep && ep->slot != of)
+		ep = node_endpoint_after(n, ep->id);
+	while (c && c->slot != of && (!ep || c != ep->call))
+		c = node_call_after(n, c->id);
+	if (c) {
+		owner = c->owner;
+		drop_call(c);
+	}
+	if (ep) {
+		store_forget(n->cfg.store, node_endpoint_name(name, ep->id));
+		node_endpoint_disown(ep);
+	}
+	return owner;
+}
+
+void node_move_dropped(struct node *n)
+{
+	reap_all(n);
+	rcu_done();
+}
+
+int node_move_go_on(struct node *n, enum node_unit_kind kind, uint32_t id,
+		    struct cr_err *e)
+{
+	struct node_endpoint *ep = node_endpoint_find(n, id);
 	struct node_call *c = node_call_find(n, id);
 
-	if (!c)
-		return cr_fail(e, -ENOENT, "call %" PRIu32 " is not here", id);
-	node_call_go_on(c);
+	if (kind == NODE_UNIT_ENDPOINT && ep)
+		node_endpoint_go_on(ep);
+	else if (kind != NODE_UNIT_ENDPOINT && c)
+		node_call_go_on(c);
+	else
+		return cr_fail(e, -ENOENT,
+			       "what has id %" PRIu32 " is not here", id);
 	return 0;
 }
 

@@ -4,14 +4,17 @@
  * memory and the same sockets (node/restore.h):
  *
  *   old process                          new process, node_config.arrives
- *   node_unit_pause()    the receiver reads no more of it, packets wait
- *   node_unit_rests()    all that it had read has been sent
- *      ... slots and descriptors ------> node_move_pass(), restore_slot()
- *   node_unit_back()     if that fails   (protocol/kept_calls.h)
+ *   node_unit_slots()  slots and
+ *                      descriptors ----> node_move_pass(), restore_slot()
+ *                                        (protocol/kept_calls.h)
+ *      ... goes on, and sends again what has another version by now
+ *   node_unit_pause()  the receiver reads no more of it, packets wait
+ *   node_unit_rests()  all that it had read has been sent
+ *                      ---------------> node_move_go_on()
+ *   node_unit_back()   if that fails
  *
  * A unit is a call with its endpoints, or an endpoint without a call. The
- * shared port is paused and moves as one: its calls are restored before that
- * (node_move_ahead()), and the new process reads it when all go on
+ * shared port is paused as one, and the new process reads it when all go on
  * (node_arrived()). What was paused is as it was but for that; what the
  * other process has sent meanwhile is in its slot. Nothing may start, change or
  * end between the first pause and the last word.
@@ -43,7 +46,8 @@ struct node_unit {
 
 /** A slot on its way: of a call with its two ends, or of an endpoint. */
 struct node_move {
-	unsigned slot; /**< its number in the state memory */
+	unsigned slot;	  /**< its number in the state memory */
+	uint64_t version; /**< of its text, see struct state_version */
 	struct node_move_end {
 		char name[NODE_HELD_NAME]; /**< of what is held */
 		unsigned nfd;		   /**< 0: nothing is */
@@ -65,10 +69,14 @@ bool node_move_cost(const struct node *n, unsigned i, char text[COST_TEXT]);
 /** The unit of @kind with the next id. False: there is none. */
 bool node_unit_next(struct node *n, enum node_unit_kind kind,
 		    struct node_unit *u);
-/** Stop reading at its ports. Returns the number of its slots, in the order in
- * which they are to be restored. */
-unsigned node_unit_pause(const struct node_unit *u,
+/** Returns the number of its slots that have a text, in the order in which they
+ * are to be restored. */
+unsigned node_unit_slots(const struct node_unit *u,
 			 struct node_move out[NODE_UNIT_SLOTS]);
+/** The version of the text in @slot now; 0: it has none. */
+uint64_t node_slot_version(const struct node *n, unsigned slot);
+/** Stop reading at its ports. */
+void node_unit_pause(const struct node_unit *u);
 /** Stop reading the shared port. */
 void node_move_pause_shared(struct node *n);
 /** Have the receivers let go of all that was paused? A grace period later,
@@ -88,12 +96,16 @@ int node_move_back_shared(struct node *n, struct cr_err *e);
 int node_move_take_cost(struct node *n, const char *text);
 /** The descriptors of a slot that is to be restored. They are the node's. */
 void node_move_pass(struct node *n, const struct node_move *m);
-/** Slots that are restored now are those of calls at the shared port, which the
- * other process has still; or not any more. */
-void node_move_ahead(struct node *n, bool ahead);
-/** It has let go of the call with @id, which goes on here. 0, or -ENOENT with
- * @e. */
-int node_move_go_on(struct node *n, uint32_t id, struct cr_err *e);
+/** What was restored of @slot has ended in the other process, or changed: it
+ * ends; an endpoint with the call that has it, a call without endpoints that
+ * have slots. Returns the owner of that call, or NULL. */
+void *node_move_drop(struct node *n, unsigned slot);
+/** All that was dropped is gone when this returns: ids and ports are free. */
+void node_move_dropped(struct node *n);
+/** The other process has let go of the unit of @kind with @id, which goes on
+ * here. 0, or -ENOENT with @e. */
+int node_move_go_on(struct node *n, enum node_unit_kind kind, uint32_t id,
+		    struct cr_err *e);
 /** All calls are there: as node_restored_all(). */
 int node_arrived(struct node *n, struct cr_err *e);
 

@@ -232,7 +232,8 @@ static void finish_gone(struct node *n, struct node_stream *st)
 	struct stream *s = st->stream;
 	struct node_stream_counts count;
 
-	if (node_stream_is_fed(st)) /* an endpoint that goes on counts itself */
+	/* an endpoint that goes on counts itself */
+	if (node_stream_is_fed(st) && s->cfg.in_endpoint->port_key)
 		rx_count_rest(s->cfg.in_endpoint);
 	if (stream_transcoder(s))
 		transcoder_count_rest(stream_transcoder(s));

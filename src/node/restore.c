@@ -206,12 +206,11 @@ void node_call_forget(const struct node_call *c)
 	release_sockets(c->node, c->id);
 }
 
-/* The party that stream @i has heard, if its terms have not changed since. */
-static bool read_heard(const struct node *n, unsigned i,
+/* The party that a stream has heard, if its terms have not changed since. */
+static bool read_heard(const struct state_stream *kept, unsigned terms,
 		       struct sockaddr_storage *from, struct state_heard *was)
 {
-	if (!state_get_heard(&n->restoring->slot->stream[i], was) ||
-	    was->terms != n->restoring->stream[i].terms)
+	if (!state_get_heard(kept, was) || was->terms != terms)
 		return false;
 	*from = (struct sockaddr_storage){ 0 };
 	memcpy(from, was->address, sizeof(was->address));
@@ -247,10 +246,9 @@ static void warm_codecs(struct pipeline *p, const struct state_recent *r)
 	free(s);
 }
 
-/* @st goes on by what the slot of node->restoring has. */
-static void go_on_from_slot(const struct node_stream *st)
+/* @st goes on by what its slot has. */
+static void go_on_from_slot(const struct node_stream *st, enum restore_how how)
 {
-	const struct call_past *past = st->node->restoring;
 	struct transcoder *c = node_stream_transcoder(st);
 	struct stream *s = st->stream;
 	struct sockaddr_storage from;
@@ -258,38 +256,139 @@ static void go_on_from_slot(const struct node_stream *st)
 	struct state_sent was;
 
 	if (state_get_sent(s->out.state, &was) && was.at) {
-		if (past->how != RESTORE_HELD && c && c->buffers)
+		if (how != RESTORE_HELD && c && c->buffers)
 			was.seq = (uint16_t)(was.seq + seq_jump(was.at));
 		stream_resume(s, &was);
 	}
 	if (c && st->node->cfg.arrives)
 		warm_codecs(c->pipeline, &s->out.state->recent);
-	if (!s->cfg.in_endpoint &&
-	    read_heard(st->node, st->number, &from, &heard)) {
+	/* the shared port's terms do not change */
+	if (!s->cfg.in_endpoint && read_heard(s->out.state, 0, &from, &heard)) {
 		c->source = from;
 		c->source_known = true;
 	}
 }
 
+/* @st writes to its slot. */
+static void use_slot(const struct node_stream *st)
+{
+	struct state_stream *kept = &st->call->slot->stream[st->number];
+
+	st->stream->out.state = kept;
+	st->stream->account = &kept->account;
+}
+
 void node_keep_stream(const struct node_stream *st)
 {
-	struct state_slot *slot = st->call->slot;
-	struct stream *s = st->stream;
+	const struct call_past *past = st->node->restoring;
 
-	s->out.state = &slot->stream[st->number];
-	s->account = &slot->stream[st->number].account;
-	if (st->node->restoring && !st->node->restores_ahead)
-		go_on_from_slot(st);
+	if (node_restores_ahead(st->node))
+		return;
+	use_slot(st);
+	if (past)
+		go_on_from_slot(st, past->how);
+}
+
+/* Packets that the party is said to have sent, a while ago, until it leads. */
+static void hear_again(struct endpoint *endpoint,
+		       const struct sockaddr_storage *from,
+		       const struct state_heard *was)
+{
+	enum { STEPS = LEARN_LEAD + LEARN_PROOF };
+	const cr_ns now = clock_now();
+
+	for (unsigned i = STEPS; i--;) {
+		const struct learn_arrival p = {
+			.from = from,
+			.ssrc = was->ssrc,
+			.seq = (uint16_t)(was->seq - i),
+			.valid = true,
+		};
+
+		(void)endpoint_receive(endpoint, &p,
+				       now - (cr_ns)(i + 1) * LEARN_SLOT);
+	}
+}
+
+/* @endpoint has heard what its slot says. */
+static void hear_from_slot(struct endpoint *endpoint)
+{
+	const struct state_stream *kept = endpoint->cfg.state;
+	unsigned long long count[LEARN_NCOUNTERS];
+	struct sockaddr_storage from;
+	struct state_heard was;
+
+	for (unsigned k = 0; k < LEARN_NCOUNTERS; k++)
+		count[k] = atomic_load_explicit(&kept->learned[k],
+						memory_order_relaxed);
+	if (read_heard(kept, endpoint->terms_version, &from, &was))
+		hear_again(endpoint, &from, &was);
+	learn_set_counts(&endpoint->learn, count);
+}
+
+void node_restore_heard(const struct node *n, struct endpoint *endpoint)
+{
+	const unsigned terms = n->restoring->stream[n->restoring->end].terms;
+
+	/* what is heard from now on is of these terms */
+	endpoint->terms_version = terms;
+	atomic_store_explicit(&endpoint->version, terms, memory_order_relaxed);
+	if (endpoint->cfg.state)
+		hear_from_slot(endpoint);
+}
+
+/* Its call is complete, or it has none: its ports are read. */
+static void begin_hearing(const struct node_endpoint *ep)
+{
+	struct cr_err e = { "" };
+
+	if (receivers_begin_endpoint(ep->node->receivers, ep->endpoint, &e))
+		log_event(LOG_ERROR, "call-not-heard",
+			  LOG_INT("endpoint", ep->id), LOG_STR("why", e.text));
+}
+
+void node_call_hear(const struct node_call *c)
+{
+	for (unsigned i = 0; i < 2 && !c->node->cfg.arrives; i++)
+		if (c->endpoint[i])
+			begin_hearing(c->endpoint[i]);
+}
+
+/* @ep writes to @kept, and goes on by it. */
+static void use_kept(const struct node_endpoint *ep, struct state_stream *kept)
+{
+	state_slot_hold(ep->node->cfg.state, kept);
+	endpoint_keep(ep->endpoint, kept, clock_now());
+	hear_from_slot(ep->endpoint);
+}
+
+void node_endpoint_go_on(struct node_endpoint *ep)
+{
+	use_kept(ep, &ep->slot->stream[0]);
+	begin_hearing(ep);
 }
 
 void node_call_go_on(struct node_call *c)
 {
-	struct call_past past = { .how = RESTORE_HELD, .slot = c->slot };
+	for (unsigned i = 0; i < 2; i++) {
+		const struct node_endpoint *ep = c->endpoint[i];
 
-	c->node->restoring = &past;
-	for (unsigned i = 0; i < c->nstreams; i++)
-		go_on_from_slot(c->stream[i]);
-	c->node->restoring = NULL;
+		if (ep)
+			use_kept(ep, ep->slot ? &ep->slot->stream[0]
+					      : &c->slot->stream[i]);
+	}
+	for (unsigned i = 0; i < c->nstreams; i++) {
+		const struct node_endpoint *out = node_call_out_endpoint(c, i);
+
+		use_slot(c->stream[i]);
+		if (out)
+			c->stream[i]->stream->cfg.tally =
+				endpoint_rtcp_sent(out->endpoint);
+		go_on_from_slot(c->stream[i], RESTORE_HELD);
+	}
+	for (unsigned i = 0; i < 2; i++)
+		if (c->endpoint[i])
+			begin_hearing(c->endpoint[i]);
 }
 
 /* --- a new process --- */
@@ -309,17 +408,25 @@ bool node_restore_next(struct node *n, unsigned *at, struct state_slot **slot,
 bool node_restore_look(const struct node *n, unsigned i, uint64_t *version,
 		       char *out)
 {
-	const struct state_slot *slot = state_slot_seen(n->cfg.state, i);
+	const struct state_slot *slot;
 
-	if (!slot || !version)
-		return slot != NULL;
+	state_memory_look(n->cfg.state, i);
+	slot = state_slot_seen(n->cfg.state, i);
+	if (!slot)
+		return false;
 	/* first: a text that is written meanwhile has another one */
 	*version = state_version(slot).text;
-	if (*version && state_get_text(slot, out))
-		state_slot_touch(slot);
-	else
+	if (*version && !state_get_text(slot, out))
 		*version = 0;
 	return true;
+}
+
+struct state_slot *node_restore_at(struct node *n, unsigned i)
+{
+	struct state_slot *slot = state_slot_at(n->cfg.state, i);
+
+	state_slot_touch(slot);
+	return slot;
 }
 
 struct state_slot *node_foreign_slot(struct node *n, const char *records,
@@ -414,7 +521,8 @@ int node_restore_as(struct node *n, struct call_past *past, struct cr_err *e)
 		return 0;
 	if (past->how == RESTORE_TAKEOVER && check_ids(n, past, e))
 		return -EEXIST;
-	for (unsigned i = 0; i < 2 && !n->restores_ahead; i++) {
+	/* in a process that lives, workers are at work */
+	for (unsigned i = 0; i < 2 && !n->cfg.arrives; i++) {
 		if (!past->slot->stream[i].working)
 			continue;
 		worked = true;
@@ -436,35 +544,20 @@ void node_restored(struct node *n, const struct call_past *past, bool is)
 	char name[NODE_HELD_NAME];
 
 	n->restoring = NULL;
-	if (is || n->cfg.arrives) /* the other process goes on with it */
+	if (is)
 		return;
-	/* those of another machine have names here that may be ours */
-	if (past->how == RESTORE_HELD && past->id)
+	/* those of another machine have names here that may be ours; else the
+	 * other process goes on with it */
+	if (past->how == RESTORE_HELD && past->id && !n->cfg.arrives)
 		release_sockets(n, past->id);
-	else if (past->how == RESTORE_HELD)
+	else if (past->how == RESTORE_HELD && !n->cfg.arrives)
 		store_remove(
 			n->cfg.store,
 			node_endpoint_name(name, past->stream[0].endpoint));
-	state_slot_end(past->slot);
+	if (!n->cfg.arrives)
+		state_slot_end(past->slot);
 	if (!past->slot_owned)
 		state_slot_give(n->cfg.state, past->slot);
-}
-
-/* Its call is complete, or it has none: its ports are read. */
-static void begin_hearing(const struct node_endpoint *ep)
-{
-	struct cr_err e = { "" };
-
-	if (receivers_begin_endpoint(ep->node->receivers, ep->endpoint, &e))
-		log_event(LOG_ERROR, "call-not-heard",
-			  LOG_INT("endpoint", ep->id), LOG_STR("why", e.text));
-}
-
-void node_call_hear(const struct node_call *c)
-{
-	for (unsigned i = 0; i < 2; i++)
-		if (c->endpoint[i])
-			begin_hearing(c->endpoint[i]);
 }
 
 void node_close_unclaimed(struct node *n)
@@ -556,46 +649,6 @@ int node_restore_ports(struct node_endpoint *ep, bool rtcp, struct cr_err *e)
 	return port_pair_open_at(ep->interface->ports,
 				 address_port(&past->stream[past->end].at),
 				 rtcp, &ep->ports, e);
-}
-
-/* Packets that the party is said to have sent, a while ago, until it leads. */
-static void hear_again(struct endpoint *endpoint,
-		       const struct sockaddr_storage *from,
-		       const struct state_heard *was)
-{
-	enum { STEPS = LEARN_LEAD + LEARN_PROOF };
-	const cr_ns now = clock_now();
-
-	for (unsigned i = STEPS; i--;) {
-		const struct learn_arrival p = {
-			.from = from,
-			.ssrc = was->ssrc,
-			.seq = (uint16_t)(was->seq - i),
-			.valid = true,
-		};
-
-		(void)endpoint_receive(endpoint, &p,
-				       now - (cr_ns)(i + 1) * LEARN_SLOT);
-	}
-}
-
-void node_restore_heard(const struct node *n, struct endpoint *endpoint)
-{
-	const unsigned i = n->restoring->end;
-	const unsigned terms = n->restoring->stream[i].terms;
-	unsigned long long count[LEARN_NCOUNTERS];
-	struct sockaddr_storage from;
-	struct state_heard was;
-
-	/* what is heard from now on is of these terms */
-	endpoint->terms_version = terms;
-	atomic_store_explicit(&endpoint->version, terms, memory_order_relaxed);
-	for (unsigned k = 0; k < LEARN_NCOUNTERS; k++)
-		count[k] = atomic_load_explicit(
-			&endpoint->cfg.state->learned[k], memory_order_relaxed);
-	if (read_heard(n, i, &from, &was))
-		hear_again(endpoint, &from, &was);
-	learn_set_counts(&endpoint->learn, count);
 }
 
 unsigned node_restore_shared(struct node *n, int *fd)

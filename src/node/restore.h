@@ -107,9 +107,11 @@ bool node_restore_next(struct node *n, unsigned *at, struct state_slot **slot,
 		       char *out);
 /** Look at slot @i, which is another process's still: its text into
  * @out[STATE_TEXT_MAX + 1], and *@version of that; 0: it has none. False: there
- * are fewer. @version NULL: only whether it is there. */
+ * are fewer. */
 bool node_restore_look(const struct node *n, unsigned i, uint64_t *version,
 		       char *out);
+/** That slot, for what is restored of it. */
+struct state_slot *node_restore_at(struct node *n, unsigned i);
 /** A slot for a call that comes from another machine, with its @records (NULL:
  * none), whose times have @shift added; NULL: there is none. */
 struct state_slot *node_foreign_slot(struct node *n, const char *records,
@@ -118,7 +120,9 @@ struct state_slot *node_foreign_slot(struct node *n, const char *records,
  * with @e: one of its ids is in use; node_restored() follows anyway. */
 int node_restore_as(struct node *n, struct call_past *past, struct cr_err *e);
 /** It does, or (@is false) cannot: its slot is free. Its ports are read from
- * node_call_hear() on: what has come meanwhile is for its streams. */
+ * node_call_hear() on: what has come meanwhile is for its streams. If another
+ * process has it still (node_config.arrives), it touches neither its slot nor
+ * its ports before node_call_go_on(). */
 void node_restored(struct node *n, const struct call_past *past, bool is);
 void node_call_hear(const struct node_call *c);
 /** Close the endpoints that no call and nobody else has gone on with. */
@@ -160,5 +164,7 @@ unsigned node_restore_shared(struct node *n, int *fd);
 void node_keep_stream(const struct node_stream *st);
 /** @c, which was restored ahead, goes on: another process has let go of it. */
 void node_call_go_on(struct node_call *c);
+/** The same of an endpoint that was opened by itself. */
+void node_endpoint_go_on(struct node_endpoint *ep);
 
 #endif

@@ -373,6 +373,17 @@ void store_pass(struct notify *n, const char *name, const int *fd, unsigned nfd)
 	h->sent = nfd;
 }
 
+void store_forget(struct notify *n, const char *name)
+{
+	struct held *h = n->store ? find_held(n->store, name) : NULL;
+
+	if (!h)
+		return;
+	close_passed(h);
+	set_number_held(n->store, h, 0);
+	free_held(n->store, h);
+}
+
 void store_each(struct notify *n, void (*each)(void *arg, const char *name),
 		void *arg)
 {

@@ -91,6 +91,10 @@ int store_offer(const struct notify *n, const char *name, int fd,
 void store_pass(struct notify *n, const char *name, const int *fd,
 		unsigned nfd);
 
+/** What the manager has under @name is another process's: it may be passed
+ * again. What was not taken is closed. */
+void store_forget(struct notify *n, const char *name);
+
 /** Call @each with every name that was passed at the start and not taken. */
 void store_each(struct notify *n, void (*each)(void *arg, const char *name),
 		void *arg);

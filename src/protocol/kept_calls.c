@@ -21,11 +21,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/memory.h"
 #include "node/call_check.h"
 #include "node/node.h"
 #include "node/node_call.h"
 #include "node/node_endpoint.h"
+#include "node/node_move.h"
 #include "node/restore.h"
 #include "observe/log.h"
 #include "protocol/field_json.h"
@@ -34,8 +34,6 @@
 
 /* Calls that begin to be heard together. */
 enum { RESTORE_BATCH = 16 };
-/* Of a call of two, its codecs included. */
-enum { CALL_MEMORY = 48 << 10 };
 
 FIELD_TABLE_DECLARE(stream_past, struct stream_past);
 FIELD_TABLE_DECLARE(call_past, struct call_past);
@@ -528,7 +526,8 @@ static int restore_endpoint(struct service *sv, const struct kept_text *t,
 		return err;
 	ep->opened = json_is_true(json_object_get(t->o, "opened"));
 	ep->owner = past->how == RESTORE_HELD ? owner_of(sv, t->o) : NULL;
-	keep_endpoint(ep);
+	if (past->how != RESTORE_HELD) /* else its text says it already */
+		keep_endpoint(ep);
 	*out = ep;
 	return 0;
 }
@@ -700,75 +699,31 @@ static int restore_text(struct restoring *r, const struct kept_text *t,
 	return err;
 }
 
-/* Of each slot, the text that it had, read. */
-struct read_slots {
-	unsigned n;
-	struct {
-		uint64_t version; /* 0: none */
-		json_t *o;
-	} slot[];
-};
-
-void read_slots(struct service *sv)
-{
-	char text[STATE_TEXT_MAX + 1];
-	struct read_slots *r;
-	unsigned n = 0, calls = 0;
-	uint64_t version;
-
-	while (node_restore_look(sv->node, n, NULL, NULL))
-		n++;
-	r = calloc(1, sizeof(*r) + n * sizeof(r->slot[0]));
-	for (; r && r->n < n; r->n++) {
-		(void)node_restore_look(sv->node, r->n, &version, text);
-		r->slot[r->n].version = version;
-		r->slot[r->n].o = version ? json_loads(text, 0, NULL) : NULL;
-		calls += version != 0;
-	}
-	sv->read_slots = r;
-	memory_touch(calls * CALL_MEMORY);
-}
-
-void forget_slots(struct service *sv)
-{
-	struct read_slots *r = sv->read_slots;
-
-	for (unsigned i = 0; r && i < r->n; i++)
-		json_decref(r->slot[i].o);
-	free(r);
-	sv->read_slots = NULL;
-}
-
-/* The text of slot @i, which is ours from now on. 0; or -ENOENT with @e: it has
- * none. */
-static int read_slot(struct service *sv, unsigned i, struct kept_text *t,
-		     struct cr_err *e)
-{
-	const struct read_slots *was = sv->read_slots;
-	char text[STATE_TEXT_MAX + 1];
-	unsigned at = i;
-
-	if (!node_restore_next(sv->node, &at, &t->slot, text) || at != i + 1)
-		return cr_fail(e, -ENOENT, "slot %u has no call", i);
-	/* one that another node has taken has no version */
-	if (was && i < was->n && was->slot[i].o &&
-	    was->slot[i].version == state_version(t->slot).text)
-		t->o = json_incref(was->slot[i].o);
-	else
-		t->o = json_loads(text, 0, NULL);
-	return 0;
-}
-
-int restore_slot(struct service *sv, unsigned i, struct cr_err *e)
+int restore_slot(struct service *sv, unsigned i, uint64_t version,
+		 struct cr_err *e)
 {
 	struct restoring r = { .sv = sv, .node = sv->node };
+	char text[STATE_TEXT_MAX + 1];
 	struct kept_text t = { .o = NULL };
-	int err = read_slot(sv, i, &t, e);
+	uint64_t is;
+	int err;
 
-	if (!err)
-		err = restore_text(&r, &t, e);
+	if (!node_restore_look(sv->node, i, &is, text) ||
+	    node_slot_version(sv->node, i) != version)
+		return 0;
+	t.slot = node_restore_at(sv->node, i);
+	t.o = is ? json_loads(text, 0, NULL) : NULL;
+	err = restore_text(&r, &t, e);
 	json_decref(t.o);
-	return err;
+	return node_slot_version(sv->node, i) == version ? err : 0;
+}
+
+void drop_slot(struct service *sv, unsigned i)
+{
+	struct session *owner = node_move_drop(sv->node, i);
+
+	if (owner)
+		owner->calls--;
 }
 
 int restore_notes(struct service *sv, struct cr_err *e)
@@ -779,14 +734,14 @@ int restore_notes(struct service *sv, struct cr_err *e)
 
 	for (unsigned i = 0;
 	     !err && node_restore_look(sv->node, i, &version, text); i++) {
-		struct kept_text t = { .o = NULL };
+		json_t *o;
 
 		if (!version || !is_note(text))
 			continue;
-		err = read_slot(sv, i, &t, e);
-		if (!err)
-			err = restore_note(sv, t.o, t.slot, true, e);
-		json_decref(t.o);
+		o = json_loads(text, 0, NULL);
+		err = restore_note(sv, o, node_restore_at(sv->node, i), true,
+				   e);
+		json_decref(o);
 	}
 	return err;
 }

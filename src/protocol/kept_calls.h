@@ -55,13 +55,15 @@ int take_call(struct service *sv, const struct service_request *a,
  * many calls; *@dropped could not be taken. */
 unsigned take_calls(struct service *sv, struct replica *got, unsigned *dropped);
 
-/** Read the texts of all slots before their calls are given: restore_slot()
- * need not, unless they have changed since. Without memory, it does. */
-void read_slots(struct service *sv);
-void forget_slots(struct service *sv);
-/** Go on with what is in slot @i of the node's state: a call, or an endpoint
- * that was opened by itself. 0, or -errno with @e. */
-int restore_slot(struct service *sv, unsigned i, struct cr_err *e);
+/** Build what is in slot @i of the node's state, a call, or an endpoint that
+ * was opened by itself: node_move_go_on() follows, or drop_slot(). 0, also if
+ * its text has another @version by now, and it may not be there; or -errno with
+ * @e.
+ */
+int restore_slot(struct service *sv, unsigned i, uint64_t version,
+		 struct cr_err *e);
+/** See node_move_drop(). */
+void drop_slot(struct service *sv, unsigned i);
 /** When all slots are given: go on with what was noted. 0, or -errno with @e.
  */
 int restore_notes(struct service *sv, struct cr_err *e);

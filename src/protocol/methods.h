@@ -52,10 +52,9 @@ struct service {
 	struct rpc_later *takeover; /**< what waits for one; NULL: nothing */
 	struct event *tick, *limit;
 	bool draining, drained;
-	bool final;		       /**< the drain cannot be taken back */
-	cr_ns drain_end;	       /**< when the limit is over */
-	unsigned long long lost;       /**< node_lost() at the last tick */
-	struct read_slots *read_slots; /**< kept_calls.c's; or NULL */
+	bool final;		 /**< the drain cannot be taken back */
+	cr_ns drain_end;	 /**< when the limit is over */
+	unsigned long long lost; /**< node_lost() at the last tick */
 };
 
 extern const struct rpc_method service_methods[];

@@ -3,10 +3,12 @@
  * Upgrades: what the old process and the new one say to each other, and the way
  * back.
  *
- * The old process waits for the new one by its event loop until that is ready.
- * From then on it does nothing else until all is over: requests wait in their
- * sockets. Calls move in batches: one is paused here while the one before
- * begins in the new process, so a call's gap is that of two batches.
+ * The old process goes on until the new one has built all calls: by its event
+ * loop it sends a few, and as these are there the next ones. It looks again for
+ * what has begun, changed or ended meanwhile, until that is nothing. From then
+ * on it does nothing else until all is over: requests wait in their sockets.
+ * Calls move in batches: one is paused here while the one before begins in the
+ * new process, so a call's gap is that of two batches.
  */
 #define _GNU_SOURCE
 #include "app/runner/upgrade.h"
@@ -31,7 +33,8 @@
 #include "protocol/kept_calls.h"
 #include "protocol/service.h"
 
-/* For the new process to be ready; codec-ctl waits a little longer. */
+/* For the new process to be ready, and to have built all calls; codec-ctl waits
+ * a little longer. */
 #define START_LIMIT_S 30
 /* For a receiver or a worker to let go of a call, and for an answer. */
 #define REST_LIMIT (500 * CR_MS)
@@ -46,8 +49,11 @@
 #define LOOK_EACH (100 * CR_US)
 
 enum {
-	BATCH = 8,	   /* units that are paused at a time */
+	AHEAD = 8,	   /* slots that are sent before they are there */
+	ROUNDS = 20,	   /* looks for what has changed, at most */
+	BATCH = 32,	   /* units that are paused at a time */
 	NODE_MOVE_FDS = 4, /* of a slot: RTP and RTCP of two ends */
+	MANY = 64,	   /* numbers in a message */
 	TEXT = 1024
 };
 
@@ -55,6 +61,15 @@ struct upgrade {
 	struct upgrade_config cfg;
 	int fd;
 	struct event *said, *late;
+	uint64_t *built; /* of each slot, see built_version() */
+	unsigned nbuilt;
+	/* The round that is under way: where it is, what it has sent, and how
+	 * much of that has not been answered. */
+	enum node_unit_kind kind;
+	struct node_unit at;
+	unsigned rounds, sent, waits;
+	char scheduler[TEXT]; /* as it was sent */
+	cr_ns began;
 	/* The last id whose sockets are not read any more, and the last one
 	 * that is sent to the new process: no worker is in it. */
 	uint32_t paused[NODE_UNIT_KINDS], given[NODE_UNIT_KINDS];
@@ -174,6 +189,7 @@ static void free_upgrade(struct upgrade *u)
 		event_free(u->late);
 	if (u->fd >= 0)
 		(void)close(u->fd);
+	free(u->built);
 	free(u);
 }
 
@@ -216,7 +232,25 @@ static int wait_for_workers(const struct node_unit *unit, struct cr_err *e)
 	return 0;
 }
 
-static int send_slot(const struct upgrade *u, const struct node_move *m,
+/* Send @text with @n descriptors. 0, or -errno with @e. */
+static int send_text(const struct upgrade *u, const char *text,
+		     const int *rights, unsigned n, struct cr_err *e)
+{
+	int err = send_words(u->fd, text, rights, n);
+
+	return err ? cr_fail(e, err, "the hand-over: %s", strerror(-err)) : 0;
+}
+
+/* --- the old process: what is built ahead --- */
+
+/* The version of @slot that the new process has; 0: none. */
+static uint64_t built_version(const struct upgrade *u, unsigned slot)
+{
+	return slot < u->nbuilt ? u->built[slot] : 0;
+}
+
+/* Have the new process build @m, or look at it. */
+static int send_slot(struct upgrade *u, const struct node_move *m,
 		     struct cr_err *e)
 {
 	const struct node_move_end *a = &m->end[0], *b = &m->end[1];
@@ -224,60 +258,182 @@ static int send_slot(const struct upgrade *u, const struct node_move *m,
 	char text[TEXT];
 	unsigned n = 0;
 
+	if (m->slot >= u->nbuilt) {
+		unsigned more = 2 * (m->slot + 1);
+		uint64_t *to = realloc(u->built, more * sizeof(*to));
+
+		if (!to)
+			return cr_fail(e, -ENOMEM, "out of memory");
+		memset(&to[u->nbuilt], 0, (more - u->nbuilt) * sizeof(*to));
+		u->built = to;
+		u->nbuilt = more;
+	}
 	for (unsigned i = 0; i < 2; i++)
 		for (unsigned k = 0; k < m->end[i].nfd; k++)
 			rights[n++] = m->end[i].fd[k];
-	(void)snprintf(text, sizeof(text), "slot %u %s %u %s %u", m->slot,
-		       a->nfd ? a->name : "-", a->nfd, b->nfd ? b->name : "-",
-		       b->nfd);
-	err = send_words(u->fd, text, rights, n);
-	return err ? cr_fail(e, err, "the hand-over: %s", strerror(-err)) : 0;
+	(void)snprintf(text, sizeof(text), "slot %u %" PRIu64 " %s %u %s %u",
+		       m->slot, m->version, a->nfd ? a->name : "-", a->nfd,
+		       b->nfd ? b->name : "-", b->nfd);
+	err = send_text(u, text, rights, n, e);
+	u->built[m->slot] = m->version;
+	u->waits++;
+	return err;
 }
 
-/* Send @text without descriptors. 0, or -errno with @e. */
-static int send_text(const struct upgrade *u, const char *text,
-		     struct cr_err *e)
-{
-	int err = send_words(u->fd, text, NULL, 0);
-
-	return err ? cr_fail(e, err, "the hand-over: %s", strerror(-err)) : 0;
-}
-
-/* A call at the shared port, which was sent ahead, goes on in the new process:
- * it is at rest here. */
-static int send_on(const struct upgrade *u, const struct node_unit *unit,
-		   struct cr_err *e)
-{
+/* A message of many numbers. */
+struct numbers {
+	unsigned n;
+	size_t bytes;
 	char text[TEXT];
+};
 
-	(void)snprintf(text, sizeof(text), "on %" PRIu32, unit->id);
-	return send_text(u, text, e);
+/* @word begins it. */
+static void begin_numbers(struct numbers *s, const char *word)
+{
+	s->n = 0;
+	s->bytes = (size_t)snprintf(s->text, sizeof(s->text), "%s", word);
 }
 
-/* Calls at the shared port, while this process has them still. */
-static int send_ahead(const struct upgrade *u, struct cr_err *e)
+static void add_number(struct numbers *s, uint32_t number)
+{
+	s->n++;
+	s->bytes +=
+		(size_t)snprintf(s->text + s->bytes, sizeof(s->text) - s->bytes,
+				 " %" PRIu32, number);
+}
+
+/* Have the new process drop the slots that @s has. */
+static int send_drops(struct upgrade *u, struct numbers *s, struct cr_err *e)
+{
+	const bool any = s->n;
+	int err = any ? send_text(u, s->text, NULL, 0, e) : 0;
+
+	u->waits += any;
+	begin_numbers(s, "drop");
+	return err;
+}
+
+/* The same of @slot, too. */
+static int drop_built(struct upgrade *u, struct numbers *s, unsigned slot,
+		      struct cr_err *e)
+{
+	u->built[slot] = 0;
+	add_number(s, slot);
+	return s->n == MANY ? send_drops(u, s, e) : 0;
+}
+
+/* Has what the new process has of @slot changed? */
+static bool is_stale(const struct upgrade *u, unsigned slot)
+{
+	const uint64_t is = built_version(u, slot);
+
+	return is && is != node_slot_version(u->cfg.node, slot);
+}
+
+/* All of @unit goes if a part of it has changed: the call first. */
+static int drop_stale_unit(struct upgrade *u, const struct node_unit *unit,
+			   struct numbers *s, struct cr_err *e)
 {
 	struct node_move m[NODE_UNIT_SLOTS];
-	struct node_unit at = { .id = 0 };
-	char text[TEXT];
+	const unsigned n = node_unit_slots(unit, m);
+	bool stale = false;
 	int err = 0;
 
-	while (!err && node_unit_next(u->cfg.node, NODE_UNIT_SHARED, &at)) {
-		(void)node_unit_pause(&at, m); /* it has no ports */
-		(void)snprintf(text, sizeof(text), "ahead %u", m[0].slot);
-		err = send_text(u, text, e);
-		if (!err)
-			err = expect_words(u->fd, "moved", ANSWER_LIMIT, e);
+	for (unsigned i = 0; i < n; i++)
+		stale = stale || is_stale(u, m[i].slot);
+	for (unsigned i = n; i-- && stale && !err;)
+		if (built_version(u, m[i].slot))
+			err = drop_built(u, s, m[i].slot, e);
+	return err;
+}
+
+/* Drop what has changed or ended since it was sent. */
+static int drop_stale(struct upgrade *u, struct cr_err *e)
+{
+	struct numbers s;
+	int err = 0;
+
+	begin_numbers(&s, "drop");
+	for (enum node_unit_kind k = 0; k < NODE_UNIT_KINDS; k++) {
+		struct node_unit at = { .id = 0 };
+
+		while (!err && node_unit_next(u->cfg.node, k, &at))
+			err = drop_stale_unit(u, &at, &s, e);
+	}
+	for (unsigned i = 0; i < u->nbuilt && !err; i++)
+		if (is_stale(u, i))
+			err = drop_built(u, &s, i, e);
+	return err ? err : send_drops(u, &s, e);
+}
+
+/* Send what the new process has not got, in the order of the round, until that
+ * is over, or some wait for an answer. */
+static int send_ahead(struct upgrade *u, struct cr_err *e)
+{
+	struct node_move m[NODE_UNIT_SLOTS];
+	int err = 0;
+
+	while (!err && u->waits < AHEAD && u->kind < NODE_UNIT_KINDS) {
+		unsigned n;
+
+		if (!node_unit_next(u->cfg.node, u->kind, &u->at)) {
+			u->kind++;
+			continue;
+		}
+		n = node_unit_slots(&u->at, m);
+		for (unsigned i = 0; i < n && !err; i++) {
+			if (built_version(u, m[i].slot))
+				continue;
+			err = send_slot(u, &m[i], e);
+			u->sent++;
+		}
 	}
 	return err;
 }
 
+static int begin_round(struct upgrade *u, struct cr_err *e)
+{
+	u->kind = 0;
+	u->at = (struct node_unit){ .id = 0 };
+	u->rounds++;
+	u->sent = 0;
+	return drop_stale(u, e);
+}
+
+static int send_scheduler(struct upgrade *u, struct cr_err *e)
+{
+	char text[TEXT], is[NODE_SPEC_MAX];
+
+	node_scheduler(u->cfg.node, is, sizeof(is));
+	(void)snprintf(text, sizeof(text), "scheduler %s\n%s", u->cfg.scheduler,
+		       is);
+	if (!strcmp(text, u->scheduler))
+		return 0;
+	memcpy(u->scheduler, text, sizeof(text));
+	return send_text(u, text, NULL, 0, e);
+}
+
+/* What is still to be built, when nothing changes any more. */
+static int finish_ahead(struct upgrade *u, struct cr_err *e)
+{
+	int err = send_scheduler(u, e);
+
+	if (!err)
+		err = begin_round(u, e);
+	while (!err && !(err = send_ahead(u, e)) && u->waits) {
+		err = expect_words(u->fd, "moved", ANSWER_LIMIT, e);
+		u->waits--;
+	}
+	return err;
+}
+
+/* --- the old process: what moves --- */
+
 /* A few units that are paused. */
 struct batch {
 	cr_ns began;
-	unsigned units, slots;
+	unsigned units;
 	struct node_unit unit[BATCH];
-	struct node_move slot[BATCH * NODE_UNIT_SLOTS];
 };
 
 /* Pause the next units of @kind behind *@at, into @b. False: these are the
@@ -293,38 +449,41 @@ static bool pause_batch(struct upgrade *u, enum node_unit_kind kind,
 	node_gather(n);
 	while (b->units < BATCH && (more = node_unit_next(n, kind, at))) {
 		b->unit[b->units++] = *at;
-		b->slots += node_unit_pause(at, &b->slot[b->slots]);
+		node_unit_pause(at);
 		u->paused[kind] = at->id;
 	}
 	node_notify(n);
 	return more;
 }
 
+/* It is at rest here: the new process may have it. */
 static int give_batch(struct upgrade *u, enum node_unit_kind kind,
 		      const struct batch *b, struct cr_err *e)
 {
-	int err = b->units
-			  ? wait_for_receivers(u->cfg.node, node_move_unread, e)
-			  : 0;
+	struct numbers s;
+	int err;
 
-	for (unsigned i = 0; i < b->units && !err; i++)
+	if (!b->units)
+		return 0;
+	begin_numbers(&s, "on");
+	add_number(&s, kind);
+	err = wait_for_receivers(u->cfg.node, node_move_unread, e);
+	for (unsigned i = 0; i < b->units && !err; i++) {
 		err = wait_for_workers(&b->unit[i], e);
-	if (b->units && !err)
-		u->given[kind] = b->unit[b->units - 1].id;
-	for (unsigned i = 0; i < b->slots && !err; i++)
-		err = u->shared_paused ? send_on(u, &b->unit[i], e)
-				       : send_slot(u, &b->slot[i], e);
-	return err;
+		add_number(&s, b->unit[i].id);
+	}
+	if (err)
+		return err;
+	u->given[kind] = b->unit[b->units - 1].id;
+	return send_text(u, s.text, NULL, 0, e);
 }
 
 /* The new process goes on with it. */
 static int finish_batch(struct upgrade *u, const struct batch *b,
 			struct cr_err *e)
 {
-	int err = 0;
+	int err = b->units ? expect_words(u->fd, "moved", ANSWER_LIMIT, e) : 0;
 
-	for (unsigned i = 0; i < b->slots && !err; i++)
-		err = expect_words(u->fd, "moved", ANSWER_LIMIT, e);
 	for (unsigned i = 0; i < b->units && !err; i++)
 		u->moved += b->unit[i].call != NULL;
 	if (b->units)
@@ -365,18 +524,8 @@ static int send_costs(const struct upgrade *u, struct cr_err *e)
 	int err = 0;
 
 	for (unsigned i = 0; !err && node_move_cost(u->cfg.node, i, text); i++)
-		err = send_text(u, text, e);
+		err = send_text(u, text, NULL, 0, e);
 	return err;
-}
-
-static int send_scheduler(const struct upgrade *u, struct cr_err *e)
-{
-	char text[TEXT], is[NODE_SPEC_MAX];
-
-	node_scheduler(u->cfg.node, is, sizeof(is));
-	(void)snprintf(text, sizeof(text), "scheduler %s\n%s", u->cfg.scheduler,
-		       is);
-	return send_text(u, text, e);
 }
 
 /* They read nothing before the event loop goes on, here or there. */
@@ -389,22 +538,20 @@ static int pass_clients(const struct upgrade *u, struct cr_err *e)
 	while (!err && service_pass_client(u->cfg.service, &c)) {
 		(void)snprintf(text, sizeof(text), "client %llu %s", c.number,
 			       c.session);
-		err = send_words(u->fd, text, &c.fd, 1);
+		err = send_text(u, text, &c.fd, 1, e);
 	}
-	return err ? cr_fail(e, err, "the hand-over: %s", strerror(-err)) : 0;
+	return err;
 }
 
 static int move_all(struct upgrade *u, struct cr_err *e)
 {
 	struct node *n = u->cfg.node;
-	int err = send_scheduler(u, e);
+	int err = finish_ahead(u, e);
 
 	if (!err)
 		err = move_kind(u, NODE_UNIT_ENDPOINT, e);
 	if (!err)
 		err = move_kind(u, NODE_UNIT_CALL, e);
-	if (!err)
-		err = send_ahead(u, e);
 	if (err)
 		return err;
 	node_move_pause_shared(n);
@@ -421,7 +568,7 @@ static int move_all(struct upgrade *u, struct cr_err *e)
 		err = send_costs(u, e);
 	if (err)
 		return err;
-	err = send_text(u, "end", e);
+	err = send_text(u, "end", NULL, 0, e);
 	return err ? err : expect_words(u->fd, "alive", ALIVE_LIMIT, e);
 }
 
@@ -519,6 +666,8 @@ static void move_calls(struct upgrade *u)
 		announce_successor(u);
 		log_event(
 			LOG_INFO, "upgraded", LOG_INT("calls", u->moved),
+			LOG_REAL("ahead-ms", (double)(began - u->began) / 1e6,
+				 1),
 			LOG_REAL("ms", (double)(clock_now() - began) / 1e6, 1),
 			LOG_REAL("longest-pause-ms", (double)u->longest / 1e6,
 				 1));
@@ -526,24 +675,58 @@ static void move_calls(struct upgrade *u)
 	end_upgrade(u, err, &e);
 }
 
+/* May calls move? */
+static int check_move(const struct upgrade *u, struct cr_err *e)
+{
+	int err = u->cfg.refuse(u->cfg.arg, e);
+
+	return err ? err : node_may_move(u->cfg.node, e);
+}
+
+/* Go on with the round, and with the next one. *@all: the new process has built
+ * all that there is. */
+static int go_ahead(struct upgrade *u, bool *all, struct cr_err *e)
+{
+	int err;
+
+	while (!(err = send_ahead(u, e)) && !u->waits && !*all) {
+		*all = !u->sent || u->rounds == ROUNDS;
+		if (!*all && (err = begin_round(u, e)))
+			break;
+	}
+	return err;
+}
+
 static void on_said(evutil_socket_t fd, short what, void *arg)
 {
 	struct upgrade *u = arg;
+	const bool ready = !u->began;
 	struct cr_err e = { "" };
-	int err = expect_words(u->fd, "ready", 0, &e);
+	bool all = false;
+	int err = expect_words(u->fd, ready ? "ready" : "moved", 0, &e);
 
 	(void)fd, (void)what;
-	if (err == -EPIPE)
+	if (err == -EPIPE && ready)
 		(void)cr_fail(&e, err,
 			      "the new process has ended before it was "
 			      "ready");
+	if (!err && ready) {
+		u->began = clock_now();
+		err = check_move(u, &e);
+		if (!err)
+			err = send_scheduler(u, &e);
+		if (!err)
+			err = begin_round(u, &e);
+	} else if (!err) {
+		u->waits--;
+	}
 	if (!err)
-		err = u->cfg.refuse(u->cfg.arg, &e);
-	if (!err)
-		err = node_may_move(u->cfg.node, &e);
+		err = go_ahead(u, &all, &e);
+	if (!err && all)
+		err = check_move(u, &e);
 	if (err)
 		abandon_upgrade(u, err, &e);
-	else
+	else if (all)
 		move_calls(u);
 }
 
@@ -610,7 +793,8 @@ int upgrade_start(struct upgrade **out, const struct upgrade_config *cfg,
 	u->fd = -1;
 	err = ask_supervisor(u, program, e);
 	if (!err) {
-		u->said = event_new(cfg->base, u->fd, EV_READ, on_said, u);
+		u->said = event_new(cfg->base, u->fd, EV_READ | EV_PERSIST,
+				    on_said, u);
 		u->late = evtimer_new(cfg->base, on_start_limit, u);
 		if (!u->said || !u->late || event_add(u->said, NULL) ||
 		    evtimer_add(u->late, &limit))
@@ -635,7 +819,8 @@ void upgrade_fail(int fd, const char *why)
 	(void)send_words(fd, text, NULL, 0);
 }
 
-/* "slot K NAME N NAME N" with @had descriptors, which are taken or closed. */
+/* "slot K VERSION NAME N NAME N" with @had descriptors, which are taken or
+ * closed. */
 static int take_slot(struct service *sv, const char *text, const int *rights,
 		     unsigned had, struct cr_err *e)
 {
@@ -644,8 +829,8 @@ static int take_slot(struct service *sv, const char *text, const int *rights,
 	unsigned k = 0;
 
 	_Static_assert(NODE_HELD_NAME == 32, "the widths below");
-	if (sscanf(text, "slot %u %31s %u %31s %u", &m.slot, a->name, &a->nfd,
-		   b->name, &b->nfd) != 5 ||
+	if (sscanf(text, "slot %u %" SCNu64 " %31s %u %31s %u", &m.slot,
+		   &m.version, a->name, &a->nfd, b->name, &b->nfd) != 6 ||
 	    a->nfd > 2 || b->nfd > 2 || a->nfd + b->nfd != had) {
 		while (had)
 			(void)close(rights[--had]);
@@ -655,7 +840,7 @@ static int take_slot(struct service *sv, const char *text, const int *rights,
 		for (unsigned j = 0; j < m.end[i].nfd; j++)
 			m.end[i].fd[j] = rights[k++];
 	node_move_pass(service_node(sv), &m);
-	return restore_slot(sv, m.slot, e);
+	return restore_slot(sv, m.slot, m.version, e);
 }
 
 /* @text: "scheduler CONFIGURED\nCHOSEN", of the old process. @mine: as the
@@ -690,14 +875,40 @@ static bool take_client(struct service *sv, const char *text, int fd)
 	return true;
 }
 
+/* @text: "on KIND ID ID ...". */
+static int take_on(struct node *n, char *text, struct cr_err *e)
+{
+	char *end = text + strlen("on");
+	const unsigned long kind = strtoul(end, &end, 10);
+	int err = 0;
+
+	node_gather(n);
+	while (*end && !err) {
+		unsigned long id = strtoul(end, &end, 10);
+
+		err = node_move_go_on(n, (enum node_unit_kind)kind,
+				      (uint32_t)id, e);
+	}
+	node_notify(n);
+	return err;
+}
+
+/* @text: "drop SLOT SLOT ...". */
+static void take_drops(struct service *sv, char *text)
+{
+	char *end = text + strlen("drop");
+
+	while (*end)
+		drop_slot(sv, (unsigned)strtoul(end, &end, 10));
+	node_move_dropped(service_node(sv));
+}
+
 /* Until the old process has said "end". */
 static int take_slots(int fd, struct service *sv, const char *scheduler,
 		      struct cr_err *e)
 {
 	char text[TEXT];
 	int rights[NODE_MOVE_FDS], rc;
-	unsigned slot;
-	uint32_t call;
 
 	while ((rc = receive_words(fd, text, rights, CR_NEVER)) >= 0) {
 		if (!strcmp(text, "end"))
@@ -713,15 +924,12 @@ static int take_slots(int fd, struct service *sv, const char *scheduler,
 			take_scheduler(service_node(sv), text, scheduler);
 			continue;
 		}
-		if (!rc && sscanf(text, "ahead %u", &slot) == 1) {
-			node_move_ahead(service_node(sv), true);
-			rc = restore_slot(sv, slot, e);
-			node_move_ahead(service_node(sv), false);
-		} else if (!rc && sscanf(text, "on %" SCNu32, &call) == 1) {
-			rc = node_move_go_on(service_node(sv), call, e);
-		} else {
+		if (!rc && !strncmp(text, "on ", 3))
+			rc = take_on(service_node(sv), text, e);
+		else if (!rc && !strncmp(text, "drop ", 5))
+			take_drops(sv, text);
+		else
 			rc = take_slot(sv, text, rights, (unsigned)rc, e);
-		}
 		if (!rc)
 			rc = send_words(fd, "moved", NULL, 0);
 		if (rc)
@@ -735,13 +943,11 @@ int upgrade_arrive(int fd, struct service *sv, const char *scheduler,
 {
 	int err;
 
-	read_slots(sv);
 	err = send_words(fd, "ready", NULL, 0);
 	if (!err)
 		err = take_slots(fd, sv, scheduler, e);
 	if (!err)
 		err = restore_notes(sv, e);
-	forget_slots(sv);
 	if (!err)
 		err = node_arrived(service_node(sv), e);
 	return err && !*e->text ? cr_fail(e, err, "the old process has ended")

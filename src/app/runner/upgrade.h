@@ -8,16 +8,14 @@
  *    | FDSTORE=1 hand-over, UPGRADE=PROGRAM |                              |
  *    |------------------------------------->|--- all that is held -------->|
  *    |<------------------------ ready, or failed WHY ----------------------|
- *    | (stops control)                                                     |
  *    |---- scheduler CONFIGURED, CHOSEN ---------------------------------->|
- *    | (stops the ports of some calls)                                     |
- *    |---- slot K, with its sockets -------------------------------------->|
+ *    |---- slot K VERSION, with its sockets ------------------------------>|
+ *    |---- drop K K ... (calls that have ended since, or changed) -------->|
  *    |<------------------------ moved, or failed WHY ----------------------|
- *    |---- ahead K (each call at the shared port) ------------------------>|
+ *    | (stops control, and the ports of some calls)                        |
+ *    |---- on KIND ID ID ... (they go on) -------------------------------->|
  *    |<------------------------ moved, or failed WHY ----------------------|
- *    | (stops the shared port)                                             |
- *    |---- on CALL (each of them) ---------------------------------------->|
- *    |<------------------------ moved, or failed WHY ----------------------|
+ *    | (in the end, the shared port)                                       |
  *    |---- client NUMBER SESSION, a connection --------------------------->|
  *    |---- cost ... (what codecs cost, each) ----------------------------->|
  *    |---- end ----------------------------------------------------------->|
@@ -25,10 +23,12 @@
  *    |--- UPGRADED=1 ---------------------->|                              |
  *    closes hand-over, exits                |<--- READY=1 -----------------|
  *
- * Until UPGRADED=1 the supervisor believes the old process: if that dies, it
- * kills the new one and starts another, as after any crash. Until "alive",
- * whatever goes wrong with the new one, the old one has it killed (UPGRADE=
- * without a program), and goes on. Only the old process decides, once.
+ * The old process stops control when it has looked again for calls that have
+ * begun, changed or ended since they were sent, and there are none. Until
+ * UPGRADED=1 the supervisor believes the old process: if that dies, it kills
+ * the new one and starts another, as after any crash. Until "alive", whatever
+ * goes wrong with the new one, the old one has it killed (UPGRADE= without a
+ * program), and goes on. Only the old process decides, once.
  *
  * Control thread.
  */

@@ -358,13 +358,14 @@ def upgrade_until(rig, step, *where):
     return ctl, old, *set(children(supervisor)) - {old}
 
 
-# Of a hand-over, which message of which kind. Calls are moved by eight.
-ASKED, READY, FIRST, TAKEN = "*UPGRADE=/*", "ready", "slot *", "moved"
-AHEAD, ON = "ahead *", "on *"  # at the shared port
+# Of a hand-over, which message of which kind: twenty slots ahead, then calls;
+# those at the shared port come last.
+ASKED, READY, AHEAD, TAKEN, ON = "*UPGRADE=/*", "ready", "slot *", "moved", "on *"
 END, ALIVE, DONE, SERVES = "end", "alive", "UPGRADED=1", "READY=1"
-STEPS = [(1, ASKED), (1, READY), (1, FIRST), (1, TAKEN), (12, FIRST),
-         (18, TAKEN), (1, AHEAD), (1, ON), (1, END), (1, ALIVE), (1, DONE), (1, SERVES)]
-FIRST_AT = STEPS.index((1, FIRST))
+STEPS = [(1, ASKED), (1, READY), (1, AHEAD), (1, TAKEN), (12, AHEAD),
+         (20, TAKEN), (1, ON), (21, TAKEN), (2, ON), (1, END), (1, ALIVE),
+         (1, DONE), (1, SERVES)]
+FIRST_AT = STEPS.index((1, ON))
 
 
 @pytest.mark.parametrize("number, message", STEPS)
@@ -406,6 +407,49 @@ def test_whoever_is_killed_at_a_step_no_call_ends(step, rig, number, message):
     assert {r["reason"] for r in rig.recorded(len(rig.calls))} == {"stopped"}
 
 
+def test_requests_are_answered_while_the_new_process_builds_calls(step, rig):
+    def opened():
+        return [rig.ask("endpoint.open", codec="pcmu")["endpoint"]
+                for _ in range(2)]
+
+    rig.fill()
+    stay, go = opened(), opened()
+    changed = rig.two(6000, "pcma")
+    ended = rig.two(6010, "pcma")["call"]
+    load = Load(rig.phones)
+    try:
+        load.all_heard(10)
+        # all of the first look but the last four
+        ctl, _, _ = upgrade_until(rig, step, "before", 22, TAKEN)
+        rig.ask("call.stop", call=ended)
+        rig.calls.remove(ended)
+        rig.parties.pop(ended)
+        rig.ask("stream.change", stream=changed["b"]["stream"], weight=77)
+        rig.ask("endpoint.close", endpoint=go[0])
+        rig.ask("endpoint.change", endpoint=go[1], codec="pcma")
+        for ends in stay, opened():
+            rig.two(7000 + 10 * ends[0], "pcmu", a={"endpoint": ends[0]},
+                    b={"endpoint": ends[1]})
+        load.stop()
+        rig.phones = [p for parties in rig.parties.values() for p in parties]
+        load = Load(rig.phones)
+        load.all_heard(10)
+        step.goes_on()
+        assert ctl.wait(PATIENCE) == 0
+        rig.control = Control(rig.path)
+        load.all_heard(25)
+    finally:
+        load.stop()
+    assert lost(rig) == 0
+    assert rig.listed() == rig.calls
+    assert [e["endpoint"] for e in rig.ask("endpoint.list")["endpoints"]
+            if not e.get("call")] == go[1:]
+    streams = rig.ask("call.query", call=changed["call"])["streams"]
+    assert streams[1]["weight"] == 77
+    rig.stop_calls()
+    assert {r["reason"] for r in rig.recorded(len(rig.calls) + 1)} == {"stopped"}
+
+
 def lives(pid):
     try:
         stat = pathlib.Path(f"/proc/{pid}/stat").read_text()
@@ -415,7 +459,8 @@ def lives(pid):
 
 
 @pytest.mark.parametrize("number, message",
-                         [(1, READY), (2, TAKEN), (1, ALIVE), (1, DONE)])
+                         [(1, READY), (2, TAKEN), (1, ON), (1, ALIVE),
+                          (1, DONE)])
 def test_without_its_supervisor_one_of_both_goes_on(step, rig, number, message):
     rig.fill()
     load = Load(rig.phones)
@@ -663,6 +708,36 @@ def test_calls_that_ring_move_too(daemon, tmp_path):
         assert rig.upgrade() == 4  # of one branch of the two
         calls.happened()
     assert {r["reason"] for r in rig.recorded(calls.answered())} == {"stopped"}
+
+
+def test_dialogs_change_while_the_new_process_builds_calls(step, daemon,
+                                                           tmp_path):
+    at = f"127.0.0.1:{free_port()}"
+    rig = Upgraded(daemon, tmp_path, "--ng", at)
+    proxy = System(at)
+    before, later, deleted, ringing, new, rings = (Call(proxy) for _ in range(6))
+    for call in before, later, deleted:
+        call.offer("8 PCMA/8000")
+        call.answer("8 PCMA/8000")
+    ringing.offer("8 PCMA/8000")
+    # three calls, each with two endpoints, and two of the one that rings
+    ctl, _, _ = upgrade_until(rig, step, "before", 11, TAKEN)
+    later.offer("0 PCMU/8000", known=True)
+    later.answer("8 PCMA/8000")
+    later.offer("8 PCMA/8000", known=True)
+    later.answer("8 PCMA/8000")
+    deleted.delete()
+    new.offer("8 PCMA/8000")
+    new.answer("8 PCMA/8000")
+    ringing.answer("8 PCMA/8000")
+    rings.offer("8 PCMA/8000")
+    step.goes_on()
+    assert ctl.wait(PATIENCE) == 0
+    rings.answer("8 PCMA/8000")
+    for call in before, later, ringing, new, rings:
+        assert_talk(call)
+        call.delete()
+    assert {r["reason"] for r in rig.recorded(6)} == {"stopped"}
 
 
 def test_an_offer_that_is_too_long_to_be_kept(daemon, tmp_path):

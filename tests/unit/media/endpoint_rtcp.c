@@ -307,6 +307,38 @@ static void a_relays_sender_is_ours(void **state)
 	close_endpoint(&r);
 }
 
+static void what_another_process_has_heard_goes_on_when_it_is_kept(void **state)
+{
+	static struct state_stream kept, before;
+	struct endpoint_fixture old, new;
+	const struct learn_terms terms = { .mode = LEARN_IMMEDIATE };
+
+	open_party(&old);
+	open_party(&new);
+	open_endpoint(&old, ENDPOINT_RTCP_MUX, &terms);
+	endpoint_keep(old.endpoint, &kept, old.now);
+	say(&old, &old.rtp, 1);
+	assert_int_equal(hear_from(&old, &old.rtp, true), ENDPOINT_RTCP_HEARD);
+	report(&old);
+
+	/* it is complete, and has touched nothing */
+	memcpy(&before, &kept, sizeof(kept));
+	open_endpoint(&new, ENDPOINT_RTCP_MUX, &terms);
+	say(&new, &old.rtp, 2);
+	assert_memory_equal(&before, &kept, sizeof(kept));
+
+	endpoint_keep(new.endpoint, &kept, new.now);
+	assert_string_equal(kept.rtcp.cname, before.rtcp.cname);
+	assert_int_equal(kept.rtcp.session.packets_in, 1);
+	assert_int_equal(kept.rtcp.session.cfg.ssrc, OURS);
+	assert_int_equal(new.endpoint->cfg.first_poll,
+			 rtcp_due(&kept.rtcp.session));
+	report(&new);
+	assert_int_equal(kept.rtcp.sent, 2);
+	close_endpoint(&old);
+	close_endpoint(&new);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -316,6 +348,8 @@ int main(void)
 		cmocka_unit_test(reports_go_where_was_told),
 		cmocka_unit_test(a_bye_goes_to_who_was_reported_to),
 		cmocka_unit_test(a_relays_sender_is_ours),
+		cmocka_unit_test(
+			what_another_process_has_heard_goes_on_when_it_is_kept),
 	};
 
 	return cmocka_run_group_tests_name("endpoint rtcp", tests, NULL, NULL);

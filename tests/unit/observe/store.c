@@ -315,6 +315,35 @@ static void what_was_passed_is_taken_by_name_and_in_order(void **state)
 	unpass(6);
 }
 
+static void what_is_forgotten_is_the_managers_and_may_be_passed_again(
+	void **state)
+{
+	int manager, fd, again;
+	struct notify n;
+
+	pass("a+0.1", 1, getpid());
+	manager = open_manager();
+	open_store(&n, 1);
+	assert_int_equal(store_take(&n, "a", &fd, 1), 1);
+	again = dup(fd);
+	store_pass(&n, "a", &again, 1);
+	assert_false(is_open(again));
+	store_forget(&n, "a");
+	again = dup(fd);
+	store_pass(&n, "a", &again, 1);
+	store_forget(&n, "a");
+	assert_false(is_open(again));
+	again = dup(fd);
+	store_pass(&n, "a", &again, 1);
+	assert_int_equal(store_take(&n, "a", &fd, 1), 1);
+	assert_int_equal(fd, again);
+	expect_nothing(manager);
+	notify_close(&n);
+	(void)close(fd);
+	(void)close(manager);
+	unpass(1);
+}
+
 static void without_a_store_nothing_is_sent_and_nothing_stays_open(void **state)
 {
 	int manager, fd = STDIN_FILENO;
@@ -377,6 +406,8 @@ int main(void)
 		cmocka_unit_test(names_numbers_and_the_limit_are_checked),
 		cmocka_unit_test(what_a_full_queue_does_not_take_is_sent_later),
 		cmocka_unit_test(what_was_passed_is_taken_by_name_and_in_order),
+		cmocka_unit_test(
+			what_is_forgotten_is_the_managers_and_may_be_passed_again),
 		cmocka_unit_test(
 			without_a_store_nothing_is_sent_and_nothing_stays_open),
 		cmocka_unit_test(a_manager_that_is_gone_is_asked_again),
