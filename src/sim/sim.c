@@ -494,18 +494,19 @@ static bool sim_steals(const struct sim *s)
 	return s->nrq > 1 && core_sched(s->core)->ops->steal;
 }
 
-/* The longest queue but @to's and those in @asked; of equal ones the first.
- * NULL: nothing waits there. */
+/* The longest queue but @to's and those in @asked; of equal ones the next
+ * neighbour, as live workers choose. NULL: nothing waits there. */
 static struct sim_rq *longest_waiting_queue(struct sim *s,
 					    const struct sim_rq *to,
 					    const struct cr_cpus *asked)
 {
 	struct sim_rq *best = NULL;
 
-	for (unsigned i = 0; i < s->nrq; i++) {
-		struct sim_rq *q = &s->rq[i];
+	for (unsigned i = 1; i < s->nrq; i++) {
+		unsigned at = (to->rq->id + i) % s->nrq;
+		struct sim_rq *q = &s->rq[at];
 
-		if (q == to || !q->rq->nqueued || cr_cpus_has(asked, i))
+		if (!q->rq->nqueued || cr_cpus_has(asked, at))
 			continue;
 		if (!best || q->rq->nqueued > best->rq->nqueued)
 			best = q;

@@ -86,6 +86,25 @@ static void the_longest_queue_is_asked_first(void **state)
 	rig_free(rig);
 }
 
+/* Queues: A and D on the first, B on the second, C and F on the third. B is
+ * done at 5 and finds D and F, as live workers do: behind its own, the third
+ * queue comes first. */
+static void of_equal_queues_the_next_neighbour_is_asked(void **state)
+{
+	struct sim_rig *rig = rig_of(&cr_sched_edf_steal, 3);
+	char line[3][128];
+
+	JOBS(rig, { 0, 20, 30 });
+	JOBS(rig, { 0, 5, 30 });
+	JOBS(rig, { 0, 20, 30 });
+	JOBS(rig, { 0, 5, 60 });
+	JOBS(rig, { LATER, 5, LATER + 5 });
+	JOBS(rig, { 0, 5, 70 });
+	rig_trace(rig, 5, 3, line, 6);
+	assert_string_equal(line[1], "BFD...");
+	rig_free(rig);
+}
+
 static void only_here(struct rig_task *r)
 {
 	cr_cpus_del(&r->st.core.task.cpus, 1);
@@ -168,6 +187,7 @@ int main(void)
 		cmocka_unit_test(the_latest_of_the_queue_is_taken),
 		cmocka_unit_test(who_was_taken_stays),
 		cmocka_unit_test(the_longest_queue_is_asked_first),
+		cmocka_unit_test(of_equal_queues_the_next_neighbour_is_asked),
 		cmocka_unit_test(masks_are_kept),
 		cmocka_unit_test(hard_tasks_neither_go_nor_get_company),
 		cmocka_unit_test(a_move_is_a_migration),
