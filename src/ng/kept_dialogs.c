@@ -218,8 +218,8 @@ static bool write_request(const struct ng_request *r, char *out)
 	return true;
 }
 
-static void keep_line(struct ng_service *sv, const struct ng_dialog *d,
-		      unsigned i)
+static void keep_dialog_line(struct ng_service *sv, const struct ng_dialog *d,
+			     unsigned i)
 {
 	struct node_call *c = node_call_find(sv->node, d->stream[i].node_call);
 	struct call_spec spec = CALL_SPEC_UNSAID;
@@ -247,7 +247,7 @@ void ng_keep_dialog(struct ng_service *sv, struct ng_dialog *d)
 	if (!node_keeps(sv->node))
 		return;
 	for (unsigned i = 0; i < d->nlines; i++)
-		keep_line(sv, d, i);
+		keep_dialog_line(sv, d, i);
 	d->kept = (!waits || write_request(&sv->request, request)) &&
 		  !keep_note(sv->node, &d->slot,
 			     write_dialog(sv, d, waits ? request : NULL));
@@ -257,7 +257,7 @@ void ng_keep_dialog(struct ng_service *sv, struct ng_dialog *d)
 
 /* Let *@text, characters, be octets, in @buf[@most + 1]. False: they are none,
  * or more. */
-static bool read_octets(const char **text, char *buf, size_t most)
+static bool read_characters(const char **text, char *buf, size_t most)
 {
 	size_t left = *text ? strlen(*text) : 0, n = 0;
 
@@ -361,7 +361,7 @@ static int read_dialog(struct kept_dialog *k, const json_t *note,
 		err = field_complete(kept_dialog_fields, k, e);
 	list_names(k, name);
 	for (unsigned i = 0; !err && i < NAMES; i++)
-		if (!read_octets(name[i], text[i], NG_NAME_MAX))
+		if (!read_characters(name[i], text[i], NG_NAME_MAX))
 			err = cr_fail(e, -EINVAL, "a name is no octets");
 	for (unsigned i = 0; !err && i < k->nlines; i++)
 		for (unsigned n = 0; n < k->line[i].nspoken; n++)
@@ -380,7 +380,7 @@ static int offer_again(struct ng_service *sv, struct ng_dialog *d,
 	json_t *body = NULL;
 	int err = 0;
 
-	if (!read_octets(&offer, octets, STATE_TEXT_MAX))
+	if (!read_characters(&offer, octets, STATE_TEXT_MAX))
 		return cr_fail(e, -EINVAL, "its offer is no octets");
 	body = bencode_read(offer, strlen(offer), e);
 	err = body ? ng_request_read(&sv->request, body, e) : -EINVAL;

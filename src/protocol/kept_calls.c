@@ -366,7 +366,7 @@ static bool is_note(const char *text)
 	return strncmp(text, begin, strlen(begin)) == 0;
 }
 
-static enum text_kind kind_of(const json_t *o)
+static enum text_kind text_kind_of(const json_t *o)
 {
 	return json_object_get(o, "end")    ? TEXT_ENDPOINT
 	       : json_object_get(o, "note") ? TEXT_NOTE
@@ -579,7 +579,7 @@ static int take_foreign(struct service *sv, struct taken *t,
 			       "this node has no room for the state of a call: "
 			       "it needs --replicate, --supervise or a service "
 			       "manager that holds descriptors");
-	switch (kind_of(t->text.o)) {
+	switch (text_kind_of(t->text.o)) {
 	case TEXT_ENDPOINT:
 		err = restore_endpoint(sv, &t->text, &past, &ep, e);
 		t->endpoint = err ? 0 : ep->id;
@@ -619,7 +619,7 @@ int take_call(struct service *sv, const struct service_request *a,
 	struct call_past past = { .id = 0 };
 	int err;
 
-	err = kind_of(t.text.o) != TEXT_CALL
+	err = text_kind_of(t.text.o) != TEXT_CALL
 		      ? cr_fail(e, -EINVAL, "it is the state of no call")
 		      : field_read(call_past_fields,
 				   json_object_get(t.text.o, "past"), &past, e);
@@ -649,7 +649,7 @@ unsigned take_calls(struct service *sv, struct replica *got, unsigned *dropped)
 		for (unsigned i = 0; i < got->n; i++) {
 			struct cr_err e = { "" };
 
-			if (kind_of(t[i].text.o) == kind)
+			if (text_kind_of(t[i].text.o) == kind)
 				(void)take_foreign(sv, &t[i], &got->call[i],
 						   got->shift, RESTORE_TAKEOVER,
 						   &e);
@@ -663,7 +663,7 @@ unsigned take_calls(struct service *sv, struct replica *got, unsigned *dropped)
 			is || t[i].noted ||
 			node_endpoint_find(sv->node, t[i].endpoint);
 		taken += is;
-		*dropped += !is && kind_of(t[i].text.o) == TEXT_CALL;
+		*dropped += !is && text_kind_of(t[i].text.o) == TEXT_CALL;
 		json_decref(t[i].text.o);
 	}
 	node_notify(sv->node);
@@ -675,7 +675,7 @@ unsigned take_calls(struct service *sv, struct replica *got, unsigned *dropped)
 static int restore_text(struct restoring *r, const struct kept_text *t,
 			struct cr_err *e)
 {
-	const bool call = kind_of(t->o) == TEXT_CALL;
+	const bool call = text_kind_of(t->o) == TEXT_CALL;
 	struct call_past past = { .slot = t->slot };
 	struct node_endpoint *ep;
 	struct node_call *c;
@@ -757,7 +757,7 @@ int restore_calls(struct service *sv, struct cr_err *e)
 			const struct kept_text *t = &r.text[i];
 			struct cr_err why = { "" };
 
-			if (kind_of(t->o) != kind)
+			if (text_kind_of(t->o) != kind)
 				continue;
 			if (kind == TEXT_NOTE)
 				(void)restore_note(sv, t->o, t->slot, false,
