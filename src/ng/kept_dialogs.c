@@ -290,19 +290,17 @@ static void restore_side(const struct ng_service *sv, struct ng_dialog *d,
 	s->created = k->created;
 	for (unsigned n = 0; n < d->nlines && n < k->nends; n++) {
 		const struct kept_end *end = &k->end[n];
-		struct node_endpoint *ep =
+		const struct node_endpoint *ep =
 			node_endpoint_find(sv->node, end->id);
 		struct sockaddr_storage at;
 
 		if (s->endpoint[n].id || !ep || (ep->opened && !ep->noted))
 			continue;
 		at = endpoint_at(ep);
-		if (!address_equal(&at, &end->at))
-			continue;
-		ep->opened = ep->noted = true; /* by this dialog */
-		s->endpoint[n] =
-			(struct ng_endpoint){ .id = ep->id, .mux = end->mux };
-		endpoint_rtcp_mux(ep->endpoint, end->mux);
+		if (address_equal(&at, &end->at))
+			s->endpoint[n] =
+				(struct ng_endpoint){ .id = ep->id,
+						      .mux = end->mux };
 	}
 }
 
@@ -320,20 +318,56 @@ static bool is_call_of(const struct node_call *c, const struct ng_dialog *d)
 static void restore_line(struct ng_service *sv, struct ng_dialog *d, unsigned i,
 			 const struct kept_line *k)
 {
-	const char *const tag[2] = { d->side[0]->tag, d->side[1]->tag };
 	struct ng_stream *s = &d->stream[i];
-	struct node_call *c = node_call_find(sv->node, k->call);
+	const struct node_call *c = node_call_find(sv->node, k->call);
 	const struct codec_item item[2] = { { .format = k->spoken[0] },
 					    { .format = k->spoken[1] } };
 
 	if (!c || !is_call_of(c, d))
 		return;
 	s->node_call = node_call_id(c);
-	node_call_set_tags(c, tag, i + 1);
-	if (k->early)
-		ng_stream_set_early(sv->node, s, true);
+	s->early = k->early;
 	if (k->nspoken == 2)
 		s->spoken = codec_list_copy(item, 2);
+}
+
+static void claim_line(struct node *n, struct ng_dialog *d, unsigned i)
+{
+	const char *const tag[2] = { d->side[0]->tag, d->side[1]->tag };
+	struct ng_stream *s = &d->stream[i];
+	struct node_call *c = node_call_find(n, s->node_call);
+
+	for (unsigned k = 0; k < 2; k++) {
+		const struct ng_endpoint *l = &d->side[k]->endpoint[i];
+		struct node_endpoint *ep = node_endpoint_find(n, l->id);
+
+		if (!ep)
+			continue;
+		ep->opened = ep->noted = true;
+		endpoint_rtcp_mux(ep->endpoint, l->mux);
+	}
+	if (!c)
+		return;
+	node_call_set_tags(c, tag, i + 1);
+	if (s->early)
+		node_call_set_early(c, true);
+}
+
+/* Calls and endpoints are as they have to be for @d. */
+static void claim_dialog(struct node *n, struct ng_dialog *d)
+{
+	for (unsigned i = 0; i < d->nlines; i++)
+		claim_line(n, d, i);
+}
+
+void ng_claim_dialogs(struct ng_service *sv)
+{
+	struct ng_call *call = ng_call_first(&sv->calls);
+	struct ng_dialog *d;
+
+	for (; call; call = ng_call_next(call))
+		LIST_FOREACH(d, &call->dialogs, link)
+	claim_dialog(sv->node, d);
 }
 
 /* Count what @d has with the share of @host. */
@@ -443,6 +477,7 @@ static int restore_dialog(struct ng_service *sv, const json_t *note,
 		restore_line(sv, d, i, &k.line[i]);
 	for (unsigned i = 0; i < 2; i++)
 		restore_side(sv, d, i, &k.side[i]);
+	claim_dialog(sv->node, d);
 	err = restore_due(sv, d, k.host, e);
 	if (!err && k.offer && lacks_endpoint(d, &k))
 		err = cr_fail(e, -ENOENT, "an endpoint of it has not gone on");
@@ -468,4 +503,44 @@ int ng_restore_dialog(struct ng_service *sv, const json_t *note,
 	if (d)
 		ng_end_dialog(sv, d, NODE_END_STOPPED, NULL);
 	return err;
+}
+
+static void leave_endpoints(void *arg, struct ng_side *s)
+{
+	(void)arg;
+	for (unsigned i = 0; i < SDP_LINES_MAX; i++)
+		free(s->endpoint[i].sounds);
+}
+
+static struct ng_dialog *dialog_of_slot(struct ng_service *sv,
+					const struct state_slot *slot)
+{
+	struct ng_call *call = ng_call_first(&sv->calls);
+	struct ng_dialog *d;
+
+	for (; call; call = ng_call_next(call))
+		LIST_FOREACH(d, &call->dialogs, link)
+	if (d->slot == slot)
+		return d;
+	return NULL;
+}
+
+struct state_slot *ng_drop_dialog(struct ng_service *sv,
+				  const struct state_slot *slot)
+{
+	struct ng_dialog *d = dialog_of_slot(sv, slot);
+	struct ng_call *call = d ? d->call : NULL;
+	struct state_slot *had;
+
+	if (!d)
+		return NULL;
+	had = d->slot;
+	for (unsigned i = 0; i < d->nlines; i++)
+		ng_release(sv, &d->stream[i]);
+	ng_dialog_ring(sv, d, false);
+	ng_due_close(&sv->shares, &d->due);
+	ng_dialog_free(d, leave_endpoints, NULL);
+	if (LIST_EMPTY(&call->dialogs))
+		ng_call_free(&sv->calls, call);
+	return had;
 }

@@ -79,6 +79,13 @@ int ng_service_change(struct ng_service *s, const struct ng_service_config *to,
  * and is logged, unless it @must go on. */
 int ng_restore_dialog(struct ng_service *sv, const json_t *note,
 		      struct state_slot *slot, bool must, struct cr_err *e);
+/** Forget the dialog that was made of @slot: another process has it still. Its
+ * calls and endpoints stay. Returns the slot; NULL: none was. */
+struct state_slot *ng_drop_dialog(struct ng_service *sv,
+				  const struct state_slot *slot);
+/** Calls or endpoints of dialogs may have been made anew since these went on.
+ */
+void ng_claim_dialogs(struct ng_service *sv);
 /** Can all dialogs go on in another process? 0, or -EBUSY with @e. */
 int ng_service_may_move(const struct ng_service *s, struct cr_err *e);
 /** Its calls end. NULL is fine. */

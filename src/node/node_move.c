@@ -85,6 +85,11 @@ static struct node_endpoint *end_of(const struct node_unit *u, unsigned i)
 	return i ? NULL : u->endpoint;
 }
 
+const struct state_slot *node_slot_at(const struct node *n, unsigned i)
+{
+	return state_slot_seen(n->cfg.state, i);
+}
+
 uint64_t node_slot_version(const struct node *n, unsigned slot)
 {
 	const struct state_slot *at = state_slot_seen(n->cfg.state, slot);

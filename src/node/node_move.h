@@ -62,6 +62,8 @@ enum { NODE_UNIT_SLOTS = 3 };
  * have ended are freed first. */
 int node_may_move(struct node *n, struct cr_err *e);
 
+/** Slot @i, to compare; NULL: there are fewer. */
+const struct state_slot *node_slot_at(const struct node *n, unsigned i);
 /** Before the first pause of an attempt. */
 void node_move_begin(struct node *n);
 /** As costs_write_part(). */

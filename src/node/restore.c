@@ -190,6 +190,11 @@ void node_note_forget(struct node *n, struct state_slot *slot)
 	state_slot_give(n->cfg.state, slot);
 }
 
+void node_note_leave(struct node *n, struct state_slot *slot)
+{
+	state_slot_give(n->cfg.state, slot);
+}
+
 static void release_sockets(struct node *n, uint32_t call)
 {
 	char name[NODE_HELD_NAME];

@@ -100,6 +100,8 @@ int node_note_keep(struct node *n, struct state_slot **slot, const char *text,
 		   size_t bytes);
 /** It is over. NULL is fine. */
 void node_note_forget(struct node *n, struct state_slot *slot);
+/** Leave it to the other process, which has it still. */
+void node_note_leave(struct node *n, struct state_slot *slot);
 
 /** The text of the next slot that has one ("": it is damaged), from *@at on,
  * into @out[STATE_TEXT_MAX + 1], with its @slot. False: there are no more. */

@@ -553,7 +553,7 @@ static int restore_note(struct service *sv, const json_t *o,
 	int err = sv->cfg.noted ? sv->cfg.noted(sv->cfg.arg,
 						json_object_get(o, "note"),
 						slot, must, e)
-				: cr_fail(e, -ENOTSUP, "--ng: is missing");
+				: cr_fail(e, -ENOTSUP, "nobody has notes");
 
 	if (err && !must)
 		node_note_forget(sv->node, slot);
@@ -713,37 +713,34 @@ int restore_slot(struct service *sv, unsigned i, uint64_t version,
 		return 0;
 	t.slot = node_restore_at(sv->node, i);
 	t.o = is ? json_loads(text, 0, NULL) : NULL;
-	err = restore_text(&r, &t, e);
+	err = text_kind_of(t.o) == TEXT_NOTE
+		      ? restore_note(sv, t.o, t.slot, true, e)
+		      : restore_text(&r, &t, e);
 	json_decref(t.o);
 	return node_slot_version(sv->node, i) == version ? err : 0;
 }
 
 void drop_slot(struct service *sv, unsigned i)
 {
-	struct session *owner = node_move_drop(sv->node, i);
+	struct state_slot *note =
+		sv->cfg.unnoted ? sv->cfg.unnoted(sv->cfg.arg,
+						  node_slot_at(sv->node, i))
+				: NULL;
+	struct session *owner = note ? NULL : node_move_drop(sv->node, i);
 
+	if (note)
+		node_note_leave(sv->node, note);
 	if (owner)
 		owner->calls--;
 }
 
-int restore_notes(struct service *sv, struct cr_err *e)
+bool slot_is_note(const struct service *sv, unsigned i)
 {
 	char text[STATE_TEXT_MAX + 1];
 	uint64_t version;
-	int err = 0;
 
-	for (unsigned i = 0;
-	     !err && node_restore_look(sv->node, i, &version, text); i++) {
-		json_t *o;
-
-		if (!version || !is_note(text))
-			continue;
-		o = json_loads(text, 0, NULL);
-		err = restore_note(sv, o, node_restore_at(sv->node, i), true,
-				   e);
-		json_decref(o);
-	}
-	return err;
+	return node_restore_look(sv->node, i, &version, text) && version &&
+	       is_note(text);
 }
 
 int restore_calls(struct service *sv, struct cr_err *e)

@@ -55,8 +55,9 @@ int take_call(struct service *sv, const struct service_request *a,
  * many calls; *@dropped could not be taken. */
 unsigned take_calls(struct service *sv, struct replica *got, unsigned *dropped);
 
-/** Build what is in slot @i of the node's state, a call, or an endpoint that
- * was opened by itself: node_move_go_on() follows, or drop_slot(). 0, also if
+/** Build what is in slot @i of the node's state, a call, an endpoint that was
+ * opened by itself, or a note: node_move_go_on() follows, but for a note, or
+ * drop_slot(). 0, also if
  * its text has another @version by now, and it may not be there; or -errno with
  * @e.
  */
@@ -64,12 +65,10 @@ int restore_slot(struct service *sv, unsigned i, uint64_t version,
 		 struct cr_err *e);
 /** See node_move_drop(). */
 void drop_slot(struct service *sv, unsigned i);
-/** When all slots are given: go on with what was noted. 0, or -errno with @e.
- */
-int restore_notes(struct service *sv, struct cr_err *e);
-/** Go on with all that was kept. Calls of a session wait
- * for its client, as if the connection was lost now. -errno with @e: the node
- * cannot be used. */
+/** Has slot @i a note? It is built when its calls and endpoints are. */
+bool slot_is_note(const struct service *sv, unsigned i);
+/** Go on with all that was kept. Calls of a session wait for its client, as if
+ * the connection was lost now. -errno with @e: the node cannot be used. */
 int restore_calls(struct service *sv, struct cr_err *e);
 
 #endif

@@ -68,10 +68,13 @@ struct service_config {
 	unsigned (*pending)(void *arg);
 	/** @note (kept_calls.h) is found in @slot, and the calls that it is
 	 * about go on. 0: the slot is the user's; or -errno with @e. @must: the
-	 * process ends then; else the calls have been ended. NULL: nobody has
-	 * notes. */
+	 * process ends then; else the calls have been ended. NULL, as the
+	 * next one: nobody has notes. */
 	int (*noted)(void *arg, const json_t *note, struct state_slot *slot,
 		     bool must, struct cr_err *e);
+	/** What noted() has made of @slot is to be as if it had never been; its
+	 * calls stay. Returns the slot; NULL: it was none of these. */
+	struct state_slot *(*unnoted)(void *arg, const struct state_slot *slot);
 	/** As node_config.deaf(): service_drain() should follow. May be NULL.
 	 */
 	void (*deaf)(void *arg);

@@ -39,6 +39,7 @@
 #include "media/state_memory.h"
 #include "ng/listener.h"
 #include "ng/ng_service.h"
+#include "node/node_move.h"
 #include "node/replicate.h"
 #include "observe/line_file.h"
 #include "observe/log.h"
@@ -387,6 +388,13 @@ static int noted(void *arg, const json_t *note, struct state_slot *slot,
 		     : cr_fail(e, -ENOTSUP, "its proxy needs --ng");
 }
 
+static struct state_slot *unnoted(void *arg, const struct state_slot *slot)
+{
+	const struct daemon *d = arg;
+
+	return d->ng ? ng_drop_dialog(d->ng, slot) : NULL;
+}
+
 /* Calls that a receiver does not hear any more are of no use to anybody. Other
  * ways to receive are for a new start to try: it probes what works. */
 static void deaf(void *arg)
@@ -724,6 +732,7 @@ static int start_daemon(struct daemon *d, struct cr_err *e)
 	d->opt.service.drained = drained;
 	d->opt.service.pending = pending;
 	d->opt.service.noted = noted;
+	d->opt.service.unnoted = unnoted;
 	d->opt.service.deaf = deaf;
 	d->opt.service.upgrade = on_upgrade;
 	d->config = (struct config_state){ .file = d->opt.from.path,
@@ -847,6 +856,10 @@ static void take_over_calls(struct daemon *d, int err, struct cr_err *e)
 	if (!err)
 		err = upgrade_arrive(d->hand_over, d->service,
 				     d->opt.service.node.scheduler, e);
+	if (!err && d->ng)
+		ng_claim_dialogs(d->ng);
+	if (!err)
+		err = node_arrived(service_node(d->service), e);
 	if (!err)
 		err = upgrade_arrived(d->hand_over, e);
 	if (err) {

@@ -67,6 +67,7 @@ struct upgrade {
 	 * much of that has not been answered. */
 	enum node_unit_kind kind;
 	struct node_unit at;
+	unsigned note; /* slot behind which notes have not been looked for */
 	unsigned rounds, sent, waits;
 	char scheduler[TEXT]; /* as it was sent */
 	cr_ns began;
@@ -366,6 +367,27 @@ static int drop_stale(struct upgrade *u, struct cr_err *e)
 	return err ? err : send_drops(u, &s, e);
 }
 
+/* Send notes that the new process has not got, as below. */
+static int send_notes(struct upgrade *u, struct cr_err *e)
+{
+	int err = 0;
+
+	for (; !err && u->waits < AHEAD && node_slot_at(u->cfg.node, u->note);
+	     u->note++) {
+		const struct node_move m = {
+			.slot = u->note,
+			.version = node_slot_version(u->cfg.node, u->note),
+		};
+
+		if (!m.version || built_version(u, m.slot) ||
+		    !slot_is_note(u->cfg.service, m.slot))
+			continue;
+		err = send_slot(u, &m, e);
+		u->sent++;
+	}
+	return err;
+}
+
 /* Send what the new process has not got, in the order of the round, until that
  * is over, or some wait for an answer. */
 static int send_ahead(struct upgrade *u, struct cr_err *e)
@@ -388,13 +410,14 @@ static int send_ahead(struct upgrade *u, struct cr_err *e)
 			u->sent++;
 		}
 	}
-	return err;
+	return err || u->kind < NODE_UNIT_KINDS ? err : send_notes(u, e);
 }
 
 static int begin_round(struct upgrade *u, struct cr_err *e)
 {
 	u->kind = 0;
 	u->at = (struct node_unit){ .id = 0 };
+	u->note = 0;
 	u->rounds++;
 	u->sent = 0;
 	return drop_stale(u, e);
@@ -946,10 +969,6 @@ int upgrade_arrive(int fd, struct service *sv, const char *scheduler,
 	err = send_words(fd, "ready", NULL, 0);
 	if (!err)
 		err = take_slots(fd, sv, scheduler, e);
-	if (!err)
-		err = restore_notes(sv, e);
-	if (!err)
-		err = node_arrived(service_node(sv), e);
 	return err && !*e->text ? cr_fail(e, err, "the old process has ended")
 				: err;
 }
