@@ -201,7 +201,7 @@ struct state_version state_version(const struct state_slot *slot)
 	struct state_version v = { 0 };
 
 	/* a slot that is another call's by now has another check */
-	if (h->generation && !slot->taken_over)
+	if (h->generation)
 		v.text = h->check ^ h->generation;
 	for (unsigned i = 0; i < 4; i++) {
 		const struct state_stream *s = &slot->stream[i / 2];

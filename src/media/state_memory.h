@@ -279,7 +279,6 @@ struct state_version {
 	uint64_t text, records;
 };
 
-/** Of a call that another node has taken over, the version of none. */
 struct state_version state_version(const struct state_slot *slot);
 
 /** Has another node taken over the call, which runs here all the same? */

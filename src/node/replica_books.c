@@ -29,7 +29,9 @@ static void note_change(struct replica_books *b, unsigned i,
 	struct replica_change *c = &out->change[out->n];
 
 	c->text = NULL;
-	c->is = slot ? state_version(slot) : (struct state_version){ 0 };
+	c->is = slot && !state_slot_taken_over(slot)
+			? state_version(slot)
+			: (struct state_version){ 0 };
 	if (!c->is.text)
 		c->is.records = 0;
 	if (c->is.text == has->text && c->is.records == has->records)
