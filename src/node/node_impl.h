@@ -227,6 +227,7 @@ struct node {
 		*traced_event;
 	struct event *tick;
 	struct call_past *restoring; /**< of the call that is being restored */
+	uint64_t texts;		     /**< node_texts() */
 
 	struct node_call_tree calls;	 /**< by id, ending ones too */
 	struct node_stream_tree streams; /**< theirs, by id */

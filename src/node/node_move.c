@@ -90,6 +90,11 @@ const struct state_slot *node_slot_at(const struct node *n, unsigned i)
 	return state_slot_seen(n->cfg.state, i);
 }
 
+uint64_t node_texts(const struct node *n)
+{
+	return n->texts;
+}
+
 uint64_t node_slot_version(const struct node *n, unsigned slot)
 {
 	const struct state_slot *at = state_slot_seen(n->cfg.state, slot);
@@ -124,6 +129,7 @@ unsigned node_unit_slots(const struct node_unit *u,
 
 	if (u->call && u->call->slot)
 		call = move_of(n, u->call->slot);
+	call.is_call = true;
 
 	for (unsigned i = 0; i < 2; i++) {
 		const struct node_endpoint *ep = end_of(u, i);

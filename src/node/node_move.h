@@ -48,6 +48,7 @@ struct node_unit {
 struct node_move {
 	unsigned slot;	  /**< its number in the state memory */
 	uint64_t version; /**< of its text, see struct state_version */
+	bool is_call;
 	struct node_move_end {
 		char name[NODE_HELD_NAME]; /**< of what is held */
 		unsigned nfd;		   /**< 0: nothing is */
@@ -75,6 +76,8 @@ bool node_unit_next(struct node *n, enum node_unit_kind kind,
  * are to be restored. */
 unsigned node_unit_slots(const struct node_unit *u,
 			 struct node_move out[NODE_UNIT_SLOTS]);
+/** How often a text was kept or forgotten: changes with any version. */
+uint64_t node_texts(const struct node *n);
 /** The version of the text in @slot now; 0: it has none. */
 uint64_t node_slot_version(const struct node *n, unsigned slot);
 /** Stop reading at its ports. */

@@ -147,6 +147,7 @@ int node_call_keep(struct node_call *c, const char *text, size_t bytes)
 
 	if (!c->slot)
 		return -ENOENT;
+	c->node->texts++;
 	/* sockets stay as they are when a call changes */
 	err = state_get_text(c->slot, former) ? 0 : hold_sockets(c);
 	return err ? err : state_put_text(c->slot, text, bytes);
@@ -159,6 +160,7 @@ int node_endpoint_keep(struct node_endpoint *ep, const char *text, size_t bytes)
 
 	if (!ep->slot)
 		return -ENOENT;
+	ep->node->texts++;
 	if (!state_get_text(ep->slot, former))
 		err = hold_ports(ep, node_endpoint_name(name, ep->id));
 	return err ? err : state_put_text(ep->slot, text, bytes);
@@ -170,6 +172,7 @@ void node_endpoint_forget(const struct node_endpoint *ep)
 
 	if (!ep->slot || ep->node->cfg.arrives)
 		return;
+	ep->node->texts++;
 	state_slot_end(ep->slot);
 	store_remove(ep->node->cfg.store, node_endpoint_name(name, ep->id));
 }
@@ -177,6 +180,7 @@ void node_endpoint_forget(const struct node_endpoint *ep)
 int node_note_keep(struct node *n, struct state_slot **slot, const char *text,
 		   size_t bytes)
 {
+	n->texts++;
 	if (!*slot && n->cfg.state)
 		*slot = state_slot_take(n->cfg.state);
 	return *slot ? state_put_text(*slot, text, bytes) : -ENOENT;
@@ -186,6 +190,7 @@ void node_note_forget(struct node *n, struct state_slot *slot)
 {
 	if (!slot || n->cfg.arrives)
 		return;
+	n->texts++;
 	state_slot_end(slot);
 	state_slot_give(n->cfg.state, slot);
 }
@@ -207,6 +212,7 @@ void node_call_forget(const struct node_call *c)
 {
 	if (!c->slot || c->node->cfg.arrives)
 		return;
+	c->node->texts++;
 	state_slot_end(c->slot);
 	release_sockets(c->node, c->id);
 }

@@ -50,7 +50,7 @@
 
 enum {
 	AHEAD = 8,	   /* slots that are sent before they are there */
-	ROUNDS = 20,	   /* looks for what has changed, at most */
+	ROUNDS = 500,	   /* looks for what has changed, at most */
 	BATCH = 32,	   /* units that are paused at a time */
 	NODE_MOVE_FDS = 4, /* of a slot: RTP and RTCP of two ends */
 	MANY = 64,	   /* numbers in a message */
@@ -69,6 +69,7 @@ struct upgrade {
 	struct node_unit at;
 	unsigned note; /* slot behind which notes have not been looked for */
 	unsigned rounds, sent, waits;
+	uint64_t texts;	      /* node_texts() when it has begun */
 	char scheduler[TEXT]; /* as it was sent */
 	cr_ns began;
 	/* The last id whose sockets are not read any more, and the last one
@@ -310,6 +311,7 @@ static int send_drops(struct upgrade *u, struct numbers *s, struct cr_err *e)
 	int err = any ? send_text(u, s->text, NULL, 0, e) : 0;
 
 	u->waits += any;
+	u->sent += s->n;
 	begin_numbers(s, "drop");
 	return err;
 }
@@ -331,23 +333,6 @@ static bool is_stale(const struct upgrade *u, unsigned slot)
 	return is && is != node_slot_version(u->cfg.node, slot);
 }
 
-/* All of @unit goes if a part of it has changed: the call first. */
-static int drop_stale_unit(struct upgrade *u, const struct node_unit *unit,
-			   struct numbers *s, struct cr_err *e)
-{
-	struct node_move m[NODE_UNIT_SLOTS];
-	const unsigned n = node_unit_slots(unit, m);
-	bool stale = false;
-	int err = 0;
-
-	for (unsigned i = 0; i < n; i++)
-		stale = stale || is_stale(u, m[i].slot);
-	for (unsigned i = n; i-- && stale && !err;)
-		if (built_version(u, m[i].slot))
-			err = drop_built(u, s, m[i].slot, e);
-	return err;
-}
-
 /* Drop what has changed or ended since it was sent. */
 static int drop_stale(struct upgrade *u, struct cr_err *e)
 {
@@ -355,16 +340,29 @@ static int drop_stale(struct upgrade *u, struct cr_err *e)
 	int err = 0;
 
 	begin_numbers(&s, "drop");
-	for (enum node_unit_kind k = 0; k < NODE_UNIT_KINDS; k++) {
-		struct node_unit at = { .id = 0 };
-
-		while (!err && node_unit_next(u->cfg.node, k, &at))
-			err = drop_stale_unit(u, &at, &s, e);
-	}
 	for (unsigned i = 0; i < u->nbuilt && !err; i++)
 		if (is_stale(u, i))
 			err = drop_built(u, &s, i, e);
 	return err ? err : send_drops(u, &s, e);
+}
+
+/* Send what the new process has not got of @unit. With an endpoint it has
+ * dropped the call. */
+static int send_unit(struct upgrade *u, const struct node_unit *unit,
+		     struct cr_err *e)
+{
+	struct node_move m[NODE_UNIT_SLOTS];
+	const unsigned n = node_unit_slots(unit, m), before = u->sent;
+	int err = 0;
+
+	for (unsigned i = 0; i < n && !err; i++) {
+		if (built_version(u, m[i].slot) &&
+		    !(m[i].is_call && u->sent > before))
+			continue;
+		err = send_slot(u, &m[i], e);
+		u->sent++;
+	}
+	return err;
 }
 
 /* Send notes that the new process has not got, as below. */
@@ -392,25 +390,19 @@ static int send_notes(struct upgrade *u, struct cr_err *e)
  * is over, or some wait for an answer. */
 static int send_ahead(struct upgrade *u, struct cr_err *e)
 {
-	struct node_move m[NODE_UNIT_SLOTS];
 	int err = 0;
 
-	while (!err && u->waits < AHEAD && u->kind < NODE_UNIT_KINDS) {
-		unsigned n;
-
-		if (!node_unit_next(u->cfg.node, u->kind, &u->at)) {
+	while (!err && u->waits < AHEAD && u->kind < NODE_UNIT_KINDS)
+		if (node_unit_next(u->cfg.node, u->kind, &u->at))
+			err = send_unit(u, &u->at, e);
+		else
 			u->kind++;
-			continue;
-		}
-		n = node_unit_slots(&u->at, m);
-		for (unsigned i = 0; i < n && !err; i++) {
-			if (built_version(u, m[i].slot))
-				continue;
-			err = send_slot(u, &m[i], e);
-			u->sent++;
-		}
-	}
-	return err || u->kind < NODE_UNIT_KINDS ? err : send_notes(u, e);
+	if (err || u->kind < NODE_UNIT_KINDS)
+		return err;
+	if (u->texts == node_texts(u->cfg.node))
+		return send_notes(u, e);
+	u->sent++; /* a note may be about what the next round sends */
+	return 0;
 }
 
 static int begin_round(struct upgrade *u, struct cr_err *e)
@@ -420,6 +412,7 @@ static int begin_round(struct upgrade *u, struct cr_err *e)
 	u->note = 0;
 	u->rounds++;
 	u->sent = 0;
+	u->texts = node_texts(u->cfg.node);
 	return drop_stale(u, e);
 }
 
@@ -710,12 +703,12 @@ static int check_move(const struct upgrade *u, struct cr_err *e)
  * all that there is. */
 static int go_ahead(struct upgrade *u, bool *all, struct cr_err *e)
 {
-	int err;
+	int err = 0;
 
-	while (!(err = send_ahead(u, e)) && !u->waits && !*all) {
+	while (!err && !*all && !(err = send_ahead(u, e)) && !u->waits) {
 		*all = !u->sent || u->rounds == ROUNDS;
-		if (!*all && (err = begin_round(u, e)))
-			break;
+		if (!*all)
+			err = begin_round(u, e);
 	}
 	return err;
 }

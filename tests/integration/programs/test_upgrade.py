@@ -710,8 +710,33 @@ def test_calls_that_ring_move_too(daemon, tmp_path):
     assert {r["reason"] for r in rig.recorded(calls.answered())} == {"stopped"}
 
 
+def test_a_dialog_begins_while_others_are_built(step, daemon, tmp_path):
+    at = f"127.0.0.1:{free_port()}"
+    rig = Upgraded(daemon, tmp_path, "--ng", at)
+    proxy = System(at)
+    *calls, rings, new = (Call(proxy) for _ in range(14))
+    for call in calls:
+        call.offer("8 PCMA/8000")
+        call.answer("8 PCMA/8000")
+    # of the twelve dialogs, whose calls and endpoints come first, the fourth
+    ctl, _, _ = upgrade_until(rig, step, "before", 3 * len(calls) + 4, TAKEN)
+    rings.offer("8 PCMA/8000")
+    new.offer("8 PCMA/8000")
+    new.answer("8 PCMA/8000")
+    step.goes_on()
+    assert ctl.wait(PATIENCE) == 0, rig.logged()
+    rings.answer("8 PCMA/8000")
+    for call in *calls, rings, new:
+        assert_talk(call)
+        call.delete()
+    assert {r["reason"] for r in rig.recorded(14)} == {"stopped"}
+
+
+@pytest.mark.parametrize("built", [11, 12])
 def test_dialogs_change_while_the_new_process_builds_calls(step, daemon,
-                                                           tmp_path):
+                                                           tmp_path, built):
+    """Three calls, each with two endpoints, and two of the one that rings: 11
+    slots; or the first dialog, too."""
     at = f"127.0.0.1:{free_port()}"
     rig = Upgraded(daemon, tmp_path, "--ng", at)
     proxy = System(at)
@@ -720,8 +745,7 @@ def test_dialogs_change_while_the_new_process_builds_calls(step, daemon,
         call.offer("8 PCMA/8000")
         call.answer("8 PCMA/8000")
     ringing.offer("8 PCMA/8000")
-    # three calls, each with two endpoints, and two of the one that rings
-    ctl, _, _ = upgrade_until(rig, step, "before", 11, TAKEN)
+    ctl, _, _ = upgrade_until(rig, step, "before", built, TAKEN)
     later.offer("0 PCMU/8000", known=True)
     later.answer("8 PCMA/8000")
     later.offer("8 PCMA/8000", known=True)
