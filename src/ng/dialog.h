@@ -191,6 +191,7 @@ struct ng_call {
 	LIST_HEAD(, ng_side) sides;
 	LIST_HEAD(, ng_dialog) dialogs;
 	cr_ns created, last_signalled; /**< realtime */
+	bool restored;		       /**< another process had it */
 	/** Packets of its streams when somebody looked, and since when there
 	 * were no more; monotonic. */
 	unsigned long long packets;

@@ -41,6 +41,7 @@ struct kept_side {
 struct kept_line {
 	uint32_t call;
 	bool early;
+	bool carried; /* in the newest offer */
 	struct sdp_format spoken[2];
 	unsigned nspoken;
 };
@@ -90,6 +91,7 @@ const struct field kept_format_fields[] = {
 const struct field kept_line_fields[] = {
 	{ ROW_INT(kept_line, "call", call), .max = UINT32_MAX },
 	{ ROW_BOOL(kept_line, "early", early) },
+	{ ROW_BOOL(kept_line, "carried", carried) },
 	{ ROW_LIST(kept_line, "spoken", spoken, nspoken, kept_format),
 	  .max = 2 },
 	{ 0 },
@@ -193,6 +195,7 @@ static json_t *write_dialog(const struct ng_service *sv,
 
 		k.line[i].call = s->node_call;
 		k.line[i].early = s->early;
+		k.line[i].carried = s->offered.list != NULL;
 		k.line[i].nspoken = s->spoken ? 2 : 0;
 		for (unsigned n = 0; n < k.line[i].nspoken; n++)
 			k.line[i].spoken[n] = s->spoken->item[n].format;
@@ -243,14 +246,21 @@ void ng_keep_dialog(struct ng_service *sv, struct ng_dialog *d)
 {
 	char request[2 * STATE_TEXT_MAX + 1];
 	const bool waits = d->offer && !d->answer;
+	int err;
 
 	if (!node_keeps(sv->node))
 		return;
 	for (unsigned i = 0; i < d->nlines; i++)
 		keep_dialog_line(sv, d, i);
-	d->kept = (!waits || write_request(&sv->request, request)) &&
-		  !keep_note(sv->node, &d->slot,
-			     write_dialog(sv, d, waits ? request : NULL));
+	err = waits && !write_request(&sv->request, request)
+		      ? -EMSGSIZE
+		      : keep_note(sv->node, &d->slot,
+				  write_dialog(sv, d, waits ? request : NULL));
+	d->kept = !err;
+	if (err)
+		log_event(LOG_WARN, "dialog-not-kept",
+			  LOG_STR("call-id", d->call->id),
+			  LOG_STR("why", strerror(-err)));
 }
 
 /* --- in a new process --- */
@@ -278,15 +288,19 @@ static bool read_characters(const char **text, char *buf, size_t most)
 	return true;
 }
 
-/* Side @i of @d. On another machine, an id may be that of any endpoint. */
+/* Side @i of @d. On another machine, an id may be that of any endpoint: only
+ * one of a note that nobody has claimed is taken. */
 static void restore_side(const struct ng_service *sv, struct ng_dialog *d,
 			 unsigned i, const struct kept_side *k)
 {
 	struct ng_side *s = d->side[i];
-
 	/* Its text is not kept: the next one counts as another (RFC 3264, 8).
 	 */
-	s->version = k->version ? k->version + 1 : 0;
+	const uint64_t version = k->version ? k->version + 1 : 0;
+
+	/* of one that another dialog has, too, the newest */
+	if (s->version < version)
+		s->version = version;
 	s->created = k->created;
 	for (unsigned n = 0; n < d->nlines && n < k->nends; n++) {
 		const struct kept_end *end = &k->end[n];
@@ -294,7 +308,8 @@ static void restore_side(const struct ng_service *sv, struct ng_dialog *d,
 			node_endpoint_find(sv->node, end->id);
 		struct sockaddr_storage at;
 
-		if (s->endpoint[n].id || !ep || (ep->opened && !ep->noted))
+		if (s->endpoint[n].id || !ep || !ep->slot || ep->opened ||
+		    ep->owner)
 			continue;
 		at = endpoint_at(ep);
 		if (address_equal(&at, &end->at))
@@ -304,15 +319,19 @@ static void restore_side(const struct ng_service *sv, struct ng_dialog *d,
 	}
 }
 
-/* Is it of @d? On another machine, its id may be that of any call. */
-static bool is_call_of(const struct node_call *c, const struct ng_dialog *d)
+/* Is it between the endpoints of line @i of @d? On another machine, its id may
+ * be that of any call. */
+static bool is_call_of(const struct node_call *c, const struct ng_dialog *d,
+		       unsigned i)
 {
-	const char *label = node_call_label(c);
-	char id[NG_NAME_MAX + 1];
+	for (unsigned k = 0; k < 2; k++) {
+		const uint32_t id = d->side[k]->endpoint[i].id;
+		const struct node_endpoint *ep = node_call_endpoint(c, k);
 
-	(void)snprintf(id, sizeof(id), "%s", d->call->id);
-	utf8_mark(id); /* as texts have it */
-	return !node_call_owner(c) && label && strcmp(label, id) == 0;
+		if (!id || !ep || ep->id != id)
+			return false;
+	}
+	return true;
 }
 
 static void restore_line(struct ng_service *sv, struct ng_dialog *d, unsigned i,
@@ -323,7 +342,7 @@ static void restore_line(struct ng_service *sv, struct ng_dialog *d, unsigned i,
 	const struct codec_item item[2] = { { .format = k->spoken[0] },
 					    { .format = k->spoken[1] } };
 
-	if (!c || !is_call_of(c, d))
+	if (!c || !is_call_of(c, d, i))
 		return;
 	s->node_call = node_call_id(c);
 	s->early = k->early;
@@ -367,7 +386,9 @@ void ng_claim_dialogs(struct ng_service *sv)
 
 	for (; call; call = ng_call_next(call))
 		LIST_FOREACH(d, &call->dialogs, link)
-	claim_dialog(sv->node, d);
+		{
+			claim_dialog(sv->node, d);
+		}
 }
 
 /* Count what @d has with the share of @host. */
@@ -406,14 +427,18 @@ static int read_dialog(struct kept_dialog *k, const json_t *note,
 	return err;
 }
 
-/* Wait for an answer to @offer. 0, or -errno with @e. */
+/* Wait for an answer to the offer of @k. 0, or -errno with @e. */
 static int offer_again(struct ng_service *sv, struct ng_dialog *d,
-		       const char *offer, struct cr_err *e)
+		       const struct kept_dialog *k, struct cr_err *e)
 {
 	char octets[STATE_TEXT_MAX + 1];
+	bool carried[SDP_LINES_MAX] = { false };
+	const char *offer = k->offer;
 	json_t *body = NULL;
 	int err = 0;
 
+	for (unsigned i = 0; i < k->nlines; i++)
+		carried[i] = k->line[i].carried;
 	if (!read_characters(&offer, octets, STATE_TEXT_MAX))
 		return cr_fail(e, -EINVAL, "its offer is no octets");
 	body = bencode_read(offer, strlen(offer), e);
@@ -421,8 +446,15 @@ static int offer_again(struct ng_service *sv, struct ng_dialog *d,
 	if (!err && sv->request.command != NG_OFFER)
 		err = cr_fail(e, -EINVAL, "its offer is none");
 	sv->reply = json_object();
+	if (!err) {
+		unsigned to = !ng_dialog_number(d, sv->request.key.from);
+
+		/* it gets the very description again that it has */
+		if (d->side[to]->version == k->side[to].version + 1)
+			d->side[to]->version--;
+	}
 	if (!err)
-		err = ng_offer_repeat(sv, d, e);
+		err = ng_offer_repeat(sv, d, carried, e);
 	json_decref(sv->reply);
 	sv->reply = NULL;
 	json_decref(body);
@@ -458,10 +490,13 @@ static int restore_dialog(struct ng_service *sv, const json_t *note,
 	if (err)
 		return err;
 	call = ng_call_find(&sv->calls, k.id);
+	if (call && !call->restored)
+		return cr_fail(e, -EEXIST, "its call-id is in use here");
 	if (!call)
 		call = ng_call_new(&sv->calls, k.id);
 	if (!call)
 		return cr_fail(e, -ENOMEM, "out of memory");
+	call->restored = true;
 	d = ng_dialog_new(call, &key, k.created);
 	if (!d) {
 		if (LIST_EMPTY(&call->dialogs))
@@ -473,15 +508,44 @@ static int restore_dialog(struct ng_service *sv, const json_t *note,
 	ng_call_signalled(call);
 	d->known = k.known;
 	d->nlines = k.nlines;
-	for (unsigned i = 0; i < d->nlines; i++)
-		restore_line(sv, d, i, &k.line[i]);
 	for (unsigned i = 0; i < 2; i++)
 		restore_side(sv, d, i, &k.side[i]);
+	for (unsigned i = 0; i < d->nlines; i++)
+		restore_line(sv, d, i, &k.line[i]);
 	claim_dialog(sv->node, d);
 	err = restore_due(sv, d, k.host, e);
 	if (!err && k.offer && lacks_endpoint(d, &k))
 		err = cr_fail(e, -ENOENT, "an endpoint of it has not gone on");
-	return err || !k.offer ? err : offer_again(sv, d, k.offer, e);
+	return err || !k.offer ? err : offer_again(sv, d, &k, e);
+}
+
+/* Endpoints that a dialog leaves are as they were before it claimed them. */
+static void unclaim_side(void *arg, struct ng_side *s)
+{
+	const struct ng_service *sv = arg;
+
+	for (unsigned i = 0; i < SDP_LINES_MAX; i++) {
+		struct node_endpoint *ep =
+			node_endpoint_find(sv->node, s->endpoint[i].id);
+
+		if (ep)
+			ep->opened = ep->noted = false;
+		free(s->endpoint[i].sounds);
+	}
+}
+
+/* As if it had never been; its calls and endpoints stay. */
+static void forget_dialog(struct ng_service *sv, struct ng_dialog *d)
+{
+	struct ng_call *call = d->call;
+
+	for (unsigned i = 0; i < d->nlines; i++)
+		ng_release(sv, &d->stream[i]);
+	ng_dialog_ring(sv, d, false);
+	ng_due_close(&sv->shares, &d->due);
+	ng_dialog_free(d, unclaim_side, sv);
+	if (LIST_EMPTY(&call->dialogs))
+		ng_call_free(&sv->calls, call);
 }
 
 int ng_restore_dialog(struct ng_service *sv, const json_t *note,
@@ -495,21 +559,15 @@ int ng_restore_dialog(struct ng_service *sv, const json_t *note,
 		d->kept = true;
 		return 0;
 	}
-	if (must)
-		return err;
-	log_event(LOG_WARN, "dialog-not-restored",
-		  LOG_STR("call-id", d ? d->call->id : ""),
-		  LOG_STR("why", e->text));
-	if (d)
+	if (!must)
+		log_event(LOG_WARN, "dialog-not-restored",
+			  LOG_STR("call-id", d ? d->call->id : ""),
+			  LOG_STR("why", e->text));
+	if (d && must)
+		forget_dialog(sv, d);
+	else if (d)
 		ng_end_dialog(sv, d, NODE_END_STOPPED, NULL);
 	return err;
-}
-
-static void leave_endpoints(void *arg, struct ng_side *s)
-{
-	(void)arg;
-	for (unsigned i = 0; i < SDP_LINES_MAX; i++)
-		free(s->endpoint[i].sounds);
 }
 
 static struct ng_dialog *dialog_of_slot(struct ng_service *sv,
@@ -520,8 +578,10 @@ static struct ng_dialog *dialog_of_slot(struct ng_service *sv,
 
 	for (; call; call = ng_call_next(call))
 		LIST_FOREACH(d, &call->dialogs, link)
-	if (d->slot == slot)
-		return d;
+		{
+			if (d->slot == slot)
+				return d;
+		}
 	return NULL;
 }
 
@@ -529,18 +589,9 @@ struct state_slot *ng_drop_dialog(struct ng_service *sv,
 				  const struct state_slot *slot)
 {
 	struct ng_dialog *d = dialog_of_slot(sv, slot);
-	struct ng_call *call = d ? d->call : NULL;
-	struct state_slot *had;
+	struct state_slot *had = d ? d->slot : NULL;
 
-	if (!d)
-		return NULL;
-	had = d->slot;
-	for (unsigned i = 0; i < d->nlines; i++)
-		ng_release(sv, &d->stream[i]);
-	ng_dialog_ring(sv, d, false);
-	ng_due_close(&sv->shares, &d->due);
-	ng_dialog_free(d, leave_endpoints, NULL);
-	if (LIST_EMPTY(&call->dialogs))
-		ng_call_free(&sv->calls, call);
+	if (d)
+		forget_dialog(sv, d);
 	return had;
 }

@@ -506,9 +506,9 @@ int ng_service_may_move(const struct ng_service *sv, struct cr_err *e)
 	stay += !d->kept;
 	if (stay)
 		return cr_fail(e, -EBUSY,
-			       "%u dialogs of --ng are not kept (their "
-			       "descriptions are too long), and cannot move to "
-			       "another process; drain the node instead",
+			       "%u dialogs of --ng are not kept (see "
+			       "dialog-not-kept in the log), and cannot move "
+			       "to another process; drain the node instead",
 			       stay);
 	return 0;
 }

@@ -87,7 +87,9 @@ struct ng_service {
 	const struct ng_client *client;
 	struct ng_call *call; /**< that it is about, or NULL */
 	json_t *reply;	      /**< an object, to be filled in */
-	bool repeats; /**< an offer that was accepted by another process */
+	/** Of an offer that was accepted by another process: the lines that are
+	 * carried, SDP_LINES_MAX; else NULL. */
+	const bool *repeated;
 	struct node_cost_wait lacks; /**< with -EAGAIN */
 	struct ng_exchange exchange;
 };
@@ -97,9 +99,10 @@ struct ng_service {
 int ng_offer(struct ng_service *sv, struct cr_err *e);
 int ng_answer_to(struct ng_service *sv, struct cr_err *e);
 /** The request is an offer in @d that another process has accepted, with the
- * endpoints that @d has: @d waits for its answer. As ng_offer(). */
+ * endpoints that @d has, for the lines @carried[SDP_LINES_MAX]: @d waits for
+ * its answer. As ng_offer(), and -ENOTSUP: these lines cannot be carried. */
 int ng_offer_repeat(struct ng_service *sv, struct ng_dialog *d,
-		    struct cr_err *e);
+		    const bool *carried, struct cr_err *e);
 
 /** Note a request for @call: it lives. */
 void ng_call_signalled(struct ng_call *call);

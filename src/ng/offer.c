@@ -660,13 +660,31 @@ static bool has_room_for_line(struct ng_exchange *x, unsigned i)
 	return false;
 }
 
+/* One that is repeated: the other side was offered just these lines. */
+static int carry_again(struct ng_exchange *x, unsigned i, struct cr_err *e)
+{
+	int err = 0;
+
+	x->out[i].refused = !x->sv->repeated[i];
+	if (x->sv->repeated[i] && ng_line_is_carried(x, i))
+		err = carry(x, i, e);
+	if (err || x->carried[i] == x->sv->repeated[i])
+		return err;
+	return cr_fail(e, -ENOTSUP,
+		       "this process cannot carry line %u of an offer that "
+		       "another one has accepted",
+		       i + 1);
+}
+
 static int carry_lines(struct ng_exchange *x, struct cr_err *e)
 {
 	unsigned n = sdp_lines(x->sdp);
 	int err = 0;
 
 	for (unsigned i = 0; i < n && !err; i++)
-		if (ng_line_is_carried(x, i) && has_room_for_line(x, i))
+		if (x->sv->repeated)
+			err = carry_again(x, i, e);
+		else if (ng_line_is_carried(x, i) && has_room_for_line(x, i))
 			err = carry(x, i, e);
 		else
 			x->out[i].refused = true;
@@ -815,7 +833,7 @@ static int weigh_offer(struct ng_exchange *x, struct cr_err *e)
 	for (unsigned i = 0; i < SDP_LINES_MAX && !err; i++) {
 		if (!x->carried[i])
 			continue;
-		if (x->sv->repeats)
+		if (x->sv->repeated)
 			weigh_again(x, i, &others);
 		else
 			err = weigh_line(x, i, &others, e);
@@ -902,7 +920,7 @@ static void commit_offer(struct ng_exchange *x)
 		d->nlines = n;
 	if (!d->known)
 		ng_dialog_ring(sv, d, true);
-	if (!sv->repeats)
+	if (!sv->repeated)
 		ng_keep_dialog(sv, d);
 }
 
@@ -935,13 +953,13 @@ static int offer_in(struct ng_dialog *d, struct ng_service *sv,
 }
 
 int ng_offer_repeat(struct ng_service *sv, struct ng_dialog *d,
-		    struct cr_err *e)
+		    const bool *carried, struct cr_err *e)
 {
 	int err;
 
-	sv->repeats = true;
+	sv->repeated = carried;
 	err = offer_in(d, sv, e);
-	sv->repeats = false;
+	sv->repeated = NULL;
 	return err;
 }
 

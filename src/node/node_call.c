@@ -452,10 +452,11 @@ static int note_lacking(int err, const struct node_call_streams *s,
 
 void node_call_undo(struct node_call *c)
 {
+	if (!c->stream[0] || !c->stream[0]->untold)
+		c->node->calls_started--;
 	for (unsigned i = 0; i < 2; i++)
 		if (c->stream[i])
 			c->stream[i]->untold = true;
-	c->node->calls_started--;
 	node_call_stop(c, NODE_END_STOPPED, NULL);
 }
 

@@ -71,8 +71,7 @@ void node_call_set_owner(struct node_call *c, void *owner);
 void node_calls_pass(struct node *n, const void *from, void *to);
 /** Has node_config.ended() been called for all its streams? */
 bool node_call_is_over(const struct node_call *c);
-/** The label of its request, or NULL. Of NG it is the call-id, by which a new
- * process finds the calls of a dialog again (ng/kept_dialogs.c). */
+/** The label of its request, or NULL; of NG, the call-id. */
 const char *node_call_label(const struct node_call *c);
 /** The endpoint of party @i, of two. */
 struct node_endpoint *node_call_endpoint(const struct node_call *c, unsigned i);

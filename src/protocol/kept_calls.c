@@ -331,6 +331,7 @@ void keep_call_owner(struct node_call *c)
 	put_text(c, NULL, o);
 }
 
+/* slot_is_note() knows it by its begin. */
 int keep_note(struct node *n, struct state_slot **slot, json_t *note)
 {
 	json_t *o = json_pack("{s:o}", "note", note);
@@ -546,7 +547,7 @@ static json_t *note_of(const json_t *o)
 }
 
 /* The user goes on with what @o notes, in @slot. 0, or -errno with @e: the slot
- * is free, unless that @must go on. */
+ * is free, or, if that @must go on, the other process's as before. */
 static int restore_note(struct service *sv, const json_t *o,
 			struct state_slot *slot, bool must, struct cr_err *e)
 {
@@ -555,7 +556,9 @@ static int restore_note(struct service *sv, const json_t *o,
 						slot, must, e)
 				: cr_fail(e, -ENOTSUP, "nobody has notes");
 
-	if (err && !must)
+	if (err && must)
+		node_note_leave(sv->node, slot);
+	else if (err)
 		node_note_forget(sv->node, slot);
 	return err;
 }
@@ -585,10 +588,11 @@ static int take_foreign(struct service *sv, struct taken *t,
 		t->endpoint = err ? 0 : ep->id;
 		break;
 	case TEXT_NOTE:
-		err = restore_note(sv, t->text.o, past.slot, false, e);
-		if (!err)
-			(void)keep_note(sv->node, &past.slot,
-					note_of(t->text.o));
+		err = keep_note(sv->node, &past.slot, note_of(t->text.o));
+		if (err)
+			node_note_forget(sv->node, past.slot);
+		else
+			err = restore_note(sv, t->text.o, past.slot, false, e);
 		t->noted = !err;
 		return err;
 	default:

@@ -2,7 +2,8 @@
 /*
  * Calls that outlive the process (node/restore.h), as texts: JSON of what has
  * started a call, of what has changed it, whose it is, and of the node's part;
- * and of endpoints that were opened by themselves.
+ * of endpoints that were opened by themselves; and notes of a user of the node
+ * (of NG: dialogs), which are about these.
  *
  * Control thread.
  */
@@ -55,12 +56,10 @@ int take_call(struct service *sv, const struct service_request *a,
  * many calls; *@dropped could not be taken. */
 unsigned take_calls(struct service *sv, struct replica *got, unsigned *dropped);
 
-/** Build what is in slot @i of the node's state, a call, an endpoint that was
- * opened by itself, or a note: node_move_go_on() follows, but for a note, or
- * drop_slot(). 0, also if
- * its text has another @version by now, and it may not be there; or -errno with
- * @e.
- */
+/** Build what is in slot @i of the node's state: a call, an endpoint that was
+ * opened by itself, or a note. drop_slot() may follow; else a call or an
+ * endpoint goes on by node_move_go_on(). Its text may have changed since it had
+ * @version: then 0, whether it was built or not. Else 0, or -errno with @e. */
 int restore_slot(struct service *sv, unsigned i, uint64_t version,
 		 struct cr_err *e);
 /** See node_move_drop(). */

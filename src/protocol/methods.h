@@ -52,9 +52,11 @@ struct service {
 	struct rpc_later *takeover; /**< what waits for one; NULL: nothing */
 	struct event *tick, *limit;
 	bool draining, drained;
-	bool final;		 /**< the drain cannot be taken back */
-	cr_ns drain_end;	 /**< when the limit is over */
-	unsigned long long lost; /**< node_lost() at the last tick */
+	bool final;		       /**< the drain cannot be taken back */
+	cr_ns drain_end;	       /**< when the limit is over */
+	unsigned long long lost;       /**< node_lost() at the last tick */
+	struct passing_client *passed; /**< [npassed], of an upgrade */
+	unsigned npassed;
 };
 
 extern const struct rpc_method service_methods[];

@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <event2/util.h>
 
@@ -338,7 +339,20 @@ bool service_pass_client(struct service *sv, struct passing_client *c)
 
 void service_take_client(struct service *sv, const struct passing_client *c)
 {
-	struct rpc_peer *peer = rpc_server_adopt(sv->server, c->fd);
+	struct passing_client *more =
+		realloc(sv->passed, (sv->npassed + 1) * sizeof(*sv->passed));
+
+	if (!more) { /* its client comes back */
+		(void)close(c->fd);
+		return;
+	}
+	sv->passed = more;
+	sv->passed[sv->npassed++] = *c;
+}
+
+static void serve_client(struct service *sv, const struct passing_client *c)
+{
+	struct rpc_peer *peer = rpc_server_adopt(sv->server, c->fd, c->number);
 	struct session *s = peer ? peer->owner : NULL;
 
 	if (!s) /* its client comes back */
@@ -346,6 +360,15 @@ void service_take_client(struct service *sv, const struct passing_client *c)
 	if (!session_resume(s, c->session)) /* it has no calls */
 		memcpy(s->id, c->session, sizeof(s->id));
 	s->number = c->number;
+}
+
+void service_serve_clients(struct service *sv)
+{
+	for (unsigned i = 0; i < sv->npassed; i++)
+		serve_client(sv, &sv->passed[i]);
+	free(sv->passed);
+	sv->passed = NULL;
+	sv->npassed = 0;
 }
 
 static void check_drained(struct service *sv)

@@ -67,9 +67,10 @@ struct service_config {
 	 * NULL: none. */
 	unsigned (*pending)(void *arg);
 	/** @note (kept_calls.h) is found in @slot, and the calls that it is
-	 * about go on. 0: the slot is the user's; or -errno with @e. @must: the
-	 * process ends then; else the calls have been ended. NULL, as the
-	 * next one: nobody has notes. */
+	 * about go on. 0: the slot is the user's; or -errno with @e: nothing
+	 * is as if it went on. If it @must go on, calls and endpoints stay
+	 * then, else they have been ended. NULL, as the next one: nobody has
+	 * notes. */
 	int (*noted)(void *arg, const json_t *note, struct state_slot *slot,
 		     bool must, struct cr_err *e);
 	/** What noted() has made of @slot is to be as if it had never been; its
@@ -122,8 +123,10 @@ struct passing_client {
  * Others are disconnected, and come back by "resume". False: there are no
  * more. */
 bool service_pass_client(struct service *s, struct passing_client *c);
-/** It is @c->fd's from now on, in the new process, with its session. */
+/** In the new process: @c, whose descriptor it owns, goes on here when all have
+ * moved; and all of these do, with their sessions. */
 void service_take_client(struct service *s, const struct passing_client *c);
+void service_serve_clients(struct service *s);
 
 bool service_draining(const struct service *s);
 

@@ -549,9 +549,9 @@ struct rpc_peer *rpc_peer_passing(struct rpc_server *s, uint64_t *id, int *fd)
 	return &next->pub;
 }
 
-struct rpc_peer *rpc_server_adopt(struct rpc_server *s, int fd)
+struct rpc_peer *rpc_server_adopt(struct rpc_server *s, int fd, uint64_t id)
 {
-	const uint64_t before = s->last_id;
+	uint64_t before;
 	unsigned i = 0;
 	struct peer *p;
 
@@ -562,6 +562,9 @@ struct rpc_peer *rpc_server_adopt(struct rpc_server *s, int fd)
 		(void)close(fd);
 		return NULL;
 	}
+	if (s->last_id < id)
+		s->last_id = id;
+	before = s->last_id;
 	(void)transport_adopt(s->listener[i].transport, fd);
 	p = TAILQ_LAST(&s->peers, peer_list);
 	if (!p || p->pub.id <= before || p->gone)

@@ -190,9 +190,10 @@ void rpc_server_close(struct rpc_server *s);
  * is here, whole or in part, in either direction. NULL: there are no more. */
 struct rpc_peer *rpc_peer_passing(struct rpc_server *s, uint64_t *id, int *fd);
 
-/** Go on with @fd, the connection of a peer that another process has passed on:
- * peer_up() as ever. NULL: it cannot be had, and is closed. */
-struct rpc_peer *rpc_server_adopt(struct rpc_server *s, int fd);
+/** Go on with @fd, the connection of the peer @id, which another process has
+ * passed on: peer_up() as ever; nobody gets that id again. NULL: it cannot be
+ * had, and is closed. */
+struct rpc_peer *rpc_server_adopt(struct rpc_server *s, int fd, uint64_t id);
 
 /** Send a notification to @peer; takes over @params. Never blocks; a peer that
  * does not read loses notifications (counted), never memory. */

@@ -871,6 +871,7 @@ static void take_over_calls(struct daemon *d, int err, struct cr_err *e)
 	}
 	(void)close(d->hand_over);
 	d->hand_over = -1;
+	service_serve_clients(d->service);
 	replicate_resume(d->replicate);
 	close_rest(d);
 }

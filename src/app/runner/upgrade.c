@@ -138,7 +138,6 @@ static int receive_words(int fd, char *text, int *rights, cr_ns limit)
 			    .msg_controllen = sizeof(control) };
 	struct pollfd p = { .fd = fd, .events = POLLIN };
 	const struct cmsghdr *c;
-	size_t len;
 	ssize_t got;
 	int n;
 
@@ -152,11 +151,17 @@ static int receive_words(int fd, char *text, int *rights, cr_ns limit)
 		return got && errno != ECONNRESET ? -errno : -EPIPE;
 	text[got] = '\0';
 	c = CMSG_FIRSTHDR(&m);
-	if (!c || c->cmsg_type != SCM_RIGHTS)
-		return 0;
-	len = c->cmsg_len - CMSG_LEN(0);
-	memcpy(rights, CMSG_DATA(c), len);
-	return (int)(len / sizeof(int));
+	if (c && c->cmsg_type == SCM_RIGHTS) {
+		n = (int)((c->cmsg_len - CMSG_LEN(0)) / sizeof(int));
+		memcpy(rights, CMSG_DATA(c), (size_t)n * sizeof(int));
+	} else {
+		n = 0;
+	}
+	if (!(m.msg_flags & MSG_CTRUNC))
+		return n;
+	while (n)
+		(void)close(rights[--n]);
+	return -EMFILE; /* some did not fit into this process */
 }
 
 /* 0: it has said @want. */
@@ -748,14 +753,16 @@ static void on_said(evutil_socket_t fd, short what, void *arg)
 
 static void on_start_limit(evutil_socket_t fd, short what, void *arg)
 {
+	struct upgrade *u = arg;
 	struct cr_err e;
 
 	(void)fd, (void)what;
-	abandon_upgrade(arg,
-			cr_fail(&e, -ETIMEDOUT,
-				"the new process is not ready after %d s",
-				START_LIMIT_S),
-			&e);
+	abandon_upgrade(
+		u,
+		cr_fail(&e, -ETIMEDOUT, "the new process %s after %d s",
+			u->began ? "has not built all calls" : "is not ready",
+			START_LIMIT_S),
+		&e);
 }
 
 /* The supervisor is asked. */
@@ -879,16 +886,20 @@ static void take_scheduler(struct node *n, char *text, const char *mine)
 			  LOG_STR("why", e.text));
 }
 
-/* "client NUMBER SESSION" with the connection. False: @text is something else.
- */
-static bool take_client(struct service *sv, const char *text, int fd)
+static bool is_client(const char *text)
+{
+	return !strncmp(text, "client ", 7);
+}
+
+/* @text: "client NUMBER SESSION", of the connection @fd. */
+static void take_client(struct service *sv, const char *text, int fd)
 {
 	struct passing_client c = { .fd = fd };
 
-	if (sscanf(text, "client %llu %16s", &c.number, c.session) != 2)
-		return false;
-	service_take_client(sv, &c);
-	return true;
+	if (sscanf(text, "client %llu %16s", &c.number, c.session) == 2)
+		service_take_client(sv, &c);
+	else
+		(void)close(fd);
 }
 
 /* @text: "on KIND ID ID ...". */
@@ -926,11 +937,22 @@ static int take_slots(int fd, struct service *sv, const char *scheduler,
 	char text[TEXT];
 	int rights[NODE_MOVE_FDS], rc;
 
-	while ((rc = receive_words(fd, text, rights, CR_NEVER)) >= 0) {
+	for (;;) {
+		rc = receive_words(fd, text, rights, CR_NEVER);
+		if (rc == -EMFILE && is_client(text))
+			continue; /* it is disconnected, and comes back */
+		if (rc == -EMFILE)
+			return cr_fail(e, rc,
+				       "too few file descriptors: raise the "
+				       "limit (LimitNOFILE=, ulimit -n)");
+		if (rc < 0)
+			return cr_fail(e, rc, "the old process has ended");
 		if (!strcmp(text, "end"))
 			return 0;
-		if (rc == 1 && take_client(sv, text, rights[0]))
+		if (rc == 1 && is_client(text)) {
+			take_client(sv, text, rights[0]);
 			continue;
+		}
 		if (!rc && !strncmp(text, "cost ", 5)) {
 			/* one that it cannot use is measured */
 			(void)node_move_take_cost(service_node(sv), text);
@@ -951,7 +973,6 @@ static int take_slots(int fd, struct service *sv, const char *scheduler,
 		if (rc)
 			return rc;
 	}
-	return cr_fail(e, rc, "the old process has ended");
 }
 
 int upgrade_arrive(int fd, struct service *sv, const char *scheduler,

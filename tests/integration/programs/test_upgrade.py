@@ -769,7 +769,7 @@ def test_an_offer_that_is_too_long_to_be_kept(daemon, tmp_path):
     rig = Upgraded(daemon, tmp_path, "--ng", at)
     call = Call(System(at))
     call.offer("8 PCMA/8000", lines=[f"a=x-{i}:{'x' * 60}" for i in range(120)])
-    assert "too long" in rig.refused()
+    assert "dialog-not-kept" in rig.refused()
     call.answer("8 PCMA/8000")  # that is kept
     assert rig.upgrade() == 1
     assert_talk(call)
