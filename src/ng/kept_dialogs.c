@@ -65,7 +65,7 @@ FIELD_TABLE_DECLARE(kept_dialog, struct kept_dialog);
 
 const struct field kept_end_fields[] = {
 	{ ROW_INT(kept_end, "id", id), .max = UINT32_MAX },
-	{ ROW_ADDRESS(kept_end, "at", at) },
+	{ ROW_ADDRESS(kept_end, "at", at), .flags = FIELD_NULL },
 	{ ROW_BOOL(kept_end, "mux", mux) },
 	{ 0 },
 };

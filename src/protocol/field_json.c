@@ -443,6 +443,7 @@ static json_t *map_json(const struct field *f, const void *base)
 
 static json_t *field_json(const struct field *f, const void *base)
 {
+	const struct sockaddr_storage *at;
 	const void *inner;
 	const char *s;
 	char buf[64];
@@ -465,8 +466,11 @@ static json_t *field_json(const struct field *f, const void *base)
 	case FIELD_CHOICE:
 		return json_string(f->names[field_integer(f, base)]);
 	case FIELD_ADDRESS:
-		return json_string(address_text(field_at_const(f, base), buf,
-						sizeof(buf)));
+		at = field_at_const(f, base);
+		return !at->ss_family && f->flags & FIELD_NULL
+			       ? json_null()
+			       : json_string(
+					 address_text(at, buf, sizeof(buf)));
 	case FIELD_OBJECT:
 		inner = struct_of(f, base);
 		return inner ? field_write(f->members, inner) : json_null();

@@ -76,8 +76,8 @@ class Call:
         phone = self.a if by == "a" else self.b
         lines_ = more.pop("lines", ())
         reply = self.proxy.ok("offer", call_id=self.id, sdp=sdp(
-            phone.port, formats, phone.host, lines_), **names, **self.flags,
-            **more)
+            phone.port, formats, phone.host, lines_), **names,
+            **{**self.flags, **more})
         self.offered = lines(reply["sdp"])
         (self.b if by == "a" else self.a).told(self.offered[0])
         return reply
@@ -89,7 +89,8 @@ class Call:
         phone = self.b if by == "b" else self.a
         lines_ = more.pop("lines", ())
         reply = self.proxy.ok("answer", call_id=self.id, sdp=sdp(
-            phone.port, formats, phone.host, lines_), **names, **HERE, **more)
+            phone.port, formats, phone.host, lines_), **names,
+            **{**HERE, **more})
         self.answered = lines(reply["sdp"])
         (self.a if by == "b" else self.b).told(self.answered[0])
         return reply

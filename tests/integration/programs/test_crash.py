@@ -448,7 +448,7 @@ class Unanswered:
         self.plain, self.early, self.again = (Call(proxy) for _ in range(3))
         for call in self.plain, self.early, self.again:
             call.id += "\udcff"  # an octet that is no UTF-8
-            call.offer("8 PCMA/8000 0 PCMU/8000")
+            call.told = call.offer("8 PCMA/8000 0 PCMU/8000")["sdp"]
         # what comes before the answer is passed on
         self.heads = self.ring_back()
         # an answered one that is offered something else
@@ -482,7 +482,8 @@ class Unanswered:
     def answered(self):
         """They are answered: how many calls there are."""
         # an offer that is sent again is the same one
-        self.plain.offer("8 PCMA/8000 0 PCMU/8000")
+        assert self.plain.offer("8 PCMA/8000 0 PCMU/8000")["sdp"] == \
+            self.plain.told
         for call in self.plain, self.early:
             call.answer("8 PCMA/8000")
         self.again.answer("0 PCMU/8000", by="a")

@@ -866,6 +866,44 @@ def test_a_dialog_has_no_call_of_another_one(store, node):
     assert b.listed() == [own]
 
 
+def test_a_note_takes_nothing_that_the_standby_has(store, node):
+    """Whatever somebody has written into the store."""
+    redis, host, at = store(), own_host(), f"127.0.0.1:{free_port()}"
+    b = node("b", redis.url("b"), host, "--ng", at, "--standby-of", "a")
+    call = Call(System(at), direction=["moves", "moves"])
+    call.offer("8 PCMA/8000")
+    call.answer("8 PCMA/8000")
+    opened = [b.control.ask("endpoint.open", {
+        "codec": "pcma", "interface": "moves", "keep": True})["result"]
+        for _ in range(2)]
+    own = b.control.ask("call.start", {
+        "keep": True, "a": {"endpoint": opened[0]["endpoint"]},
+        "b": {"endpoint": opened[1]["endpoint"]}})["result"]["call"]
+    b.until(lambda s: s["calls"] == 7)
+    listed = b.listed()
+    note = next(t for t in map(json.loads, redis.calls("b")) if "note" in t)
+    for n, (name, ends) in enumerate([
+            (call.id, None), ("other", None), ("other", opened)]):
+        text = json.loads(json.dumps(note))
+        text["note"].update({"call-id": name, "offer": "junk"})
+        for side, end in zip("ab", ends or ()):
+            text["note"][side]["ends"][0].update(id=end["endpoint"],
+                                                 at=end["rtp"])
+        if ends:
+            text["note"]["lines"][0]["call"] = own
+        redis.ask("SET", "codec-runner:a:run", f"{n}123")
+        redis.ask("HSET", f"codec-runner:a:{n}123:calls", "0",
+                  json.dumps(text))
+        b.control.ask("takeover", {})
+        b.d.logged("dialog-not-restored")
+        assert b.listed() == listed
+        assert len(b.control.ask("endpoint.list", {})[
+            "result"]["endpoints"]) == 4
+        assert_talk(call)
+    call.delete()
+    assert b.listed() == [own]
+
+
 def test_a_node_ends_while_a_takeover_waits(node):
     mad = Mad(b"")
     b = node("b", f"redis://127.0.0.1:{mad.port}", own_host(), "--standby-of",

@@ -22,8 +22,9 @@ import pytest
 from conftest import BUILD, PATIENCE, ROOT, free_port
 from control import Control
 from lossy import CODECS, Way, encoded, frames, l16, offline
-from ng_call import Call
-from telephony import System
+from ng_call import HERE, Call
+from test_ng_lines import TwoLines
+from telephony import System, lines
 from test_crash import Load, Rig, Unanswered, assert_sums, assert_talk
 from test_supervise import children, until
 
@@ -362,9 +363,10 @@ def upgrade_until(rig, step, *where):
 # those at the shared port come last.
 ASKED, READY, AHEAD, TAKEN, ON = "*UPGRADE=/*", "ready", "slot *", "moved", "on *"
 END, ALIVE, DONE, SERVES = "end", "alive", "UPGRADED=1", "READY=1"
+CLIENT = "client *"
 STEPS = [(1, ASKED), (1, READY), (1, AHEAD), (1, TAKEN), (12, AHEAD),
-         (20, TAKEN), (1, ON), (21, TAKEN), (2, ON), (1, END), (1, ALIVE),
-         (1, DONE), (1, SERVES)]
+         (20, TAKEN), (1, ON), (21, TAKEN), (2, ON), (1, CLIENT), (1, END),
+         (1, ALIVE), (1, DONE), (1, SERVES)]
 FIRST_AT = STEPS.index((1, ON))
 
 
@@ -380,6 +382,8 @@ def test_whoever_is_killed_at_a_step_no_call_ends(step, rig, number, message):
                 continue  # there is none
             load.all_heard(10)
             had = lost(rig)
+            client = Control(rig.path)
+            session = client.ask("hello", {})["result"]["session"]
             ctl, old, *new = upgrade_until(rig, step, when, number, message)
             if which == "new" and not new:
                 new = until(lambda: set(children(rig.d.process.pid)) - {old})
@@ -398,6 +402,7 @@ def test_whoever_is_killed_at_a_step_no_call_ends(step, rig, number, message):
             if which == "new" and (at <= gone if when == "before"
                                    else at < STEPS.index((1, END))):
                 assert rig.process() == old  # which has taken all back
+                assert client.ask("hello", {})["result"]["session"] == session
             if which == "new" and at + (when == "after") <= FIRST_AT:
                 assert lost(rig) == had  # nothing was given
     finally:
@@ -762,6 +767,46 @@ def test_dialogs_change_while_the_new_process_builds_calls(step, daemon,
         assert_talk(call)
         call.delete()
     assert {r["reason"] for r in rig.recorded(6)} == {"stopped"}
+
+
+@pytest.mark.parametrize("was, now, carried", [(1, 2, 1), (2, 1, 2)])
+def test_who_was_offered_lines_gets_these(daemon, tmp_path, was, now, carried):
+    """The new process may carry more, or fewer, of an offer that comes."""
+    at, conf = f"127.0.0.1:{free_port()}", tmp_path / "conf"
+    conf.write_text(f"ng = {at}\nng-call-lines = {was}\n")
+    rig = Upgraded(daemon, tmp_path, "--config", str(conf))
+    call = TwoLines(System(at))
+    formats = "8 PCMA/8000", "0 PCMU/8000"
+    call.offer(*formats)
+    conf.write_text(f"ng = {at}\nng-call-lines = {now}\n")
+    assert rig.upgrade() == carried
+    reply = call.answered(*formats)
+    assert reply["result"] == "ok"
+    assert [line.port != 0 for line in lines(reply["sdp"])] == [
+        True, carried == 2]
+    assert len(rig.ask("endpoint.list")["endpoints"]) == 2 * carried
+    assert rig.ask("stats")["calls_started"] == carried
+
+
+def test_descriptions_of_a_caller_with_branches_rise(daemon, tmp_path):
+    """RFC 3264, 8: of one that was answered and of one that rings."""
+    def version(reply):
+        return int(re.search(r"^o=\S+ \S+ (\d+) ", reply["sdp"], re.M)[1])
+
+    at = f"127.0.0.1:{free_port()}"
+    rig = Upgraded(daemon, tmp_path, "--ng", at)
+    ours = {"replace": [*HERE["replace"], "sdp-version"]}
+    call = Call(System(at), **ours)
+    for branch in "one", "two":
+        call.offer("8 PCMA/8000", via_branch=branch)
+    told = version(call.answer("8 PCMA/8000", via_branch="one", **ours))
+    call.offer("0 PCMU/8000", via_branch="two")  # its note is the newest
+    for _ in range(2):
+        assert rig.upgrade() == 1
+        now = version(call.offer("8 PCMA/8000", by="b"))
+        assert now > told
+        told = now
+        call.answer("8 PCMA/8000", by="a", **ours)
 
 
 def test_an_offer_that_is_too_long_to_be_kept(daemon, tmp_path):
