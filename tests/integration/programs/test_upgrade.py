@@ -424,8 +424,9 @@ def test_requests_are_answered_while_the_new_process_builds_calls(step, rig):
     load = Load(rig.phones)
     try:
         load.all_heard(10)
-        # all of the first look but the last four
-        ctl, _, _ = upgrade_until(rig, step, "before", 22, TAKEN)
+        # all calls and endpoints of the first look, but two
+        ctl, _, _ = upgrade_until(rig, step, "before", len(rig.calls) + 2,
+                                  TAKEN)
         rig.ask("call.stop", call=ended)
         rig.calls.remove(ended)
         rig.parties.pop(ended)
