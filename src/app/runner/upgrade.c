@@ -331,7 +331,7 @@ static int drop_built(struct upgrade *u, struct numbers *s, unsigned slot,
 }
 
 /* Has what the new process has of @slot changed? */
-static bool is_stale(const struct upgrade *u, unsigned slot)
+static bool is_outdated(const struct upgrade *u, unsigned slot)
 {
 	const uint64_t is = built_version(u, slot);
 
@@ -339,14 +339,14 @@ static bool is_stale(const struct upgrade *u, unsigned slot)
 }
 
 /* Drop what has changed or ended since it was sent. */
-static int drop_stale(struct upgrade *u, struct cr_err *e)
+static int drop_outdated(struct upgrade *u, struct cr_err *e)
 {
 	struct numbers s;
 	int err = 0;
 
 	begin_numbers(&s, "drop");
 	for (unsigned i = 0; i < u->nbuilt && !err; i++)
-		if (is_stale(u, i))
+		if (is_outdated(u, i))
 			err = drop_built(u, &s, i, e);
 	return err ? err : send_drops(u, &s, e);
 }
@@ -410,7 +410,7 @@ static int send_ahead(struct upgrade *u, struct cr_err *e)
 	return 0;
 }
 
-static int begin_round(struct upgrade *u, struct cr_err *e)
+static int begin_ahead_round(struct upgrade *u, struct cr_err *e)
 {
 	u->kind = 0;
 	u->at = (struct node_unit){ .id = 0 };
@@ -418,7 +418,7 @@ static int begin_round(struct upgrade *u, struct cr_err *e)
 	u->rounds++;
 	u->sent = 0;
 	u->texts = node_texts(u->cfg.node);
-	return drop_stale(u, e);
+	return drop_outdated(u, e);
 }
 
 static int send_scheduler(struct upgrade *u, struct cr_err *e)
@@ -440,7 +440,7 @@ static int finish_ahead(struct upgrade *u, struct cr_err *e)
 	int err = send_scheduler(u, e);
 
 	if (!err)
-		err = begin_round(u, e);
+		err = begin_ahead_round(u, e);
 	while (!err && !(err = send_ahead(u, e)) && u->waits) {
 		err = expect_words(u->fd, "moved", ANSWER_LIMIT, e);
 		u->waits--;
@@ -713,7 +713,7 @@ static int go_ahead(struct upgrade *u, bool *all, struct cr_err *e)
 	while (!err && !*all && !(err = send_ahead(u, e)) && !u->waits) {
 		*all = !u->sent || u->rounds == ROUNDS;
 		if (!*all)
-			err = begin_round(u, e);
+			err = begin_ahead_round(u, e);
 	}
 	return err;
 }
@@ -737,7 +737,7 @@ static void on_said(evutil_socket_t fd, short what, void *arg)
 		if (!err)
 			err = send_scheduler(u, &e);
 		if (!err)
-			err = begin_round(u, &e);
+			err = begin_ahead_round(u, &e);
 	} else if (!err) {
 		u->waits--;
 	}

@@ -420,16 +420,19 @@ def test_requests_are_answered_while_the_new_process_builds_calls(step, rig):
     rig.fill()
     stay, go = opened(), opened()
     changed = rig.two(6000, "pcma")
-    ended = rig.two(6010, "pcma")["call"]
+    rig.one("shared", 6020)
+    ended = rig.two(6010, "pcma")["call"], rig.calls[-2]
     load = Load(rig.phones)
     try:
         load.all_heard(10)
         # all calls and endpoints of the first look, but two
         ctl, _, _ = upgrade_until(rig, step, "before", len(rig.calls) + 2,
                                   TAKEN)
-        rig.ask("call.stop", call=ended)
-        rig.calls.remove(ended)
-        rig.parties.pop(ended)
+        for call in ended:
+            rig.ask("call.stop", call=call)
+            rig.calls.remove(call)
+            rig.parties.pop(call)
+        rig.one("shared", 6020)
         rig.ask("stream.change", stream=changed["b"]["stream"], weight=77)
         rig.ask("endpoint.close", endpoint=go[0])
         rig.ask("endpoint.change", endpoint=go[1], codec="pcma")
@@ -453,7 +456,8 @@ def test_requests_are_answered_while_the_new_process_builds_calls(step, rig):
     streams = rig.ask("call.query", call=changed["call"])["streams"]
     assert streams[1]["weight"] == 77
     rig.stop_calls()
-    assert {r["reason"] for r in rig.recorded(len(rig.calls) + 1)} == {"stopped"}
+    assert {r["reason"] for r in rig.recorded(
+        len(rig.calls) + len(ended))} == {"stopped"}
 
 
 def lives(pid):
