@@ -25,6 +25,7 @@
 #include <event2/util.h>
 
 #include "base/address.h"
+#include "base/assert.h"
 #include "base/clock.h"
 #include "base/counter.h"
 #include "base/descriptors.h"
@@ -615,6 +616,8 @@ struct state_slot *node_take_slot(struct node *n)
 		n->restoring->slot_owned = true;
 		return n->restoring->slot;
 	}
+	/* which of them are free, only the other process knows */
+	CR_ASSERT(!n->cfg.arrives);
 	return n->cfg.state ? state_slot_take(n->cfg.state) : NULL;
 }
 
