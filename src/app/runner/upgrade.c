@@ -37,7 +37,7 @@
  * a little longer. */
 #define START_LIMIT_S 30
 /* For a receiver or a worker to let go of a call, and for an answer. */
-#define REST_LIMIT (500 * CR_MS)
+#define REST_LIMIT CR_SEC
 #define ANSWER_LIMIT (3 * CR_SEC)
 /* For it to be complete when it has all calls, which go on meanwhile. */
 #define ALIVE_LIMIT (10 * CR_SEC)

@@ -170,6 +170,11 @@ static void a_batch_of_starts_holds_nobody_up(void **state)
 	assert_int_equal(node_streams(o.d.rig.node), MOST + 1);
 	counts = query_b(&o);
 	assert_int_equal(desk_number(counts, "count.packets_in"), rounds);
+	/* the last one is counted when it was sent, and heard by then */
+	while (desk_number(counts, "count.packets_out") + 1 == rounds) {
+		json_decref(counts);
+		counts = query_b(&o);
+	}
 	assert_int_equal(desk_number(counts, "count.packets_out"), rounds);
 	json_decref(counts);
 	close_office(&o);
