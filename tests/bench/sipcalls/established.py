@@ -6,7 +6,7 @@ import time
 
 from common.machine import fail
 from common.parties import Parties
-from sipcalls.media_nodes import HOST, MOVES, NG
+from sipcalls.media_nodes import HOST, MOVES, NG, PATIENCE
 
 from kamailio import PLAIN, Kamailio, Routes, transcode
 from sipp import (
@@ -60,7 +60,7 @@ class SipCalls:
             asked("INVITE"), replied("180 Ringing", first=True), pause(300),
             replied("200 OK", sdp(media(PORT, codec)), first=True, again=True),
             taken("ACK"), taken("BYE"), replied("200 OK")], count,
-            words=self._ports("callee", self.ports[1::2]), host=HOST)
+            words=self._words("callee", self.ports[1::2], hold_s), host=HOST)
         at_end.callback(self.callee.end)
         c = Caller(f"sip:callee@{HOST}:{self.callee.port}")
         self.caller = Sipp(folder, "caller", [
@@ -68,14 +68,15 @@ class SipCalls:
             got(200, rrs="true"), c.within("ACK", 1),
             pause(round(hold_s * 1000)), c.within("BYE", 2), got(200)], count,
             to=self.proxy.port, rate=rate, host=HOST,
-            words=self._ports("caller", self.ports[::2]))
+            words=self._words("caller", self.ports[::2], hold_s))
         at_end.callback(self.caller.end)
         self._wait_until_answered(count / rate + SETUP_S)
 
-    def _ports(self, name, ports):
+    def _words(self, name, ports, hold_s):
+        """Besides the ports, how long it may take."""
         path = self.folder / f"{name}.csv"
         path.write_text("SEQUENTIAL\n" + "".join(f"{p};\n" for p in ports))
-        return ["-inf", path]
+        return ["-inf", path, "-timeout", f"{hold_s + PATIENCE:.0f}s"]
 
     def _wait_until_answered(self, seconds):
         end = time.monotonic() + seconds
