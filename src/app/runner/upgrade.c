@@ -54,6 +54,7 @@ enum {
 	BATCH = 32,	   /* units that are paused at a time */
 	NODE_MOVE_FDS = 4, /* of a slot: RTP and RTCP of two ends */
 	MANY = 64,	   /* numbers in a message */
+	IDLE = 3,	   /* behind a slot, times as long as that took */
 	TEXT = 1024
 };
 
@@ -200,9 +201,9 @@ static void free_upgrade(struct upgrade *u)
 	free(u);
 }
 
-static void look_again(void)
+static void wait_a_while(cr_ns time)
 {
-	const struct timespec t = { 0, LOOK_EACH };
+	const struct timespec t = { time / CR_SEC, time % CR_SEC };
 
 	(void)clock_nanosleep(CLOCK_MONOTONIC, 0, &t, NULL);
 }
@@ -218,7 +219,7 @@ static int wait_for_receivers(const struct node *n,
 		if (clock_now() > end)
 			return cr_fail(e, -ETIMEDOUT,
 				       "a receiver does not let go of a call");
-		look_again();
+		wait_a_while(LOOK_EACH);
 	}
 	synchronize_rcu();
 	return 0;
@@ -234,7 +235,7 @@ static int wait_for_workers(const struct node_unit *unit, struct cr_err *e)
 				       "a worker does not let go of call "
 				       "%" PRIu32,
 				       unit->id);
-		look_again();
+		wait_a_while(LOOK_EACH);
 	}
 	return 0;
 }
@@ -601,7 +602,7 @@ static int tell_supervisor(const struct upgrade *u, const char *line)
 
 	while ((err = notify_send(u->cfg.manager, "%s", line)) &&
 	       clock_now() < end)
-		look_again();
+		wait_a_while(LOOK_EACH);
 	return err;
 }
 
@@ -789,7 +790,7 @@ static int ask_supervisor(struct upgrade *u, const char *program,
 	while ((err = store_offer(u->cfg.manager, UPGRADE_NAME, pair[1],
 				  more)) == -EAGAIN &&
 	       clock_now() < end)
-		look_again();
+		wait_a_while(LOOK_EACH);
 	(void)close(pair[1]);
 	if (err == -ENOTSUP)
 		return cr_fail(e, err,
@@ -864,6 +865,17 @@ static int take_slot(struct service *sv, const char *text, const int *rights,
 			m.end[i].fd[j] = rights[k++];
 	node_move_pass(service_node(sv), &m);
 	return restore_slot(sv, m.slot, m.version, e);
+}
+
+/* The same, and leave the CPU to the calls, which run in the other process. */
+static int build_slot(struct service *sv, const char *text, const int *rights,
+		      unsigned had, struct cr_err *e)
+{
+	const cr_ns began = clock_now();
+	int err = take_slot(sv, text, rights, had, e);
+
+	wait_a_while(IDLE * (clock_now() - began));
+	return err;
 }
 
 /* @text: "scheduler CONFIGURED\nCHOSEN", of the old process. @mine: as the
@@ -967,7 +979,7 @@ static int take_slots(int fd, struct service *sv, const char *scheduler,
 		else if (!rc && !strncmp(text, "drop ", 5))
 			take_drops(sv, text);
 		else
-			rc = take_slot(sv, text, rights, (unsigned)rc, e);
+			rc = build_slot(sv, text, rights, (unsigned)rc, e);
 		if (!rc)
 			rc = send_words(fd, "moved", NULL, 0);
 		if (rc)
