@@ -54,7 +54,7 @@ enum {
 	BATCH = 32,	   /* units that are paused at a time */
 	NODE_MOVE_FDS = 4, /* of a slot: RTP and RTCP of two ends */
 	MANY = 64,	   /* numbers in a message */
-	IDLE = 3,	   /* behind a slot, times as long as that took */
+	IDLE = 1,	   /* behind a slot, times as long as that took */
 	TEXT = 1024
 };
 
