@@ -70,6 +70,7 @@ void playout_packets(struct playout *p, cr_ns duration)
 				     PLAYOUT_WINDOW);
 	find_floor(p);
 	p->floor = p->floor_us * CR_US;
+	set_offset(p);
 }
 
 static void window_add(struct playout *p, int64_t us)

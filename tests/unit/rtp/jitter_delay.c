@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The adaptive delay of a jitter buffer: what it is, when it grows and when it
- * shrinks.
+ * The delay of a jitter buffer: what it is; when an adaptive one grows and when
+ * it shrinks.
  */
 #include "jitter_line.h"
 
@@ -99,6 +99,22 @@ static void the_delay_shrinks_by_a_quarter_in_silence(void **state)
 	close_it();
 }
 
+/* It is longer than others: fewer of them show which is the fastest. */
+static void a_fixed_delay_stays_when_a_packet_is_refused(void **state)
+{
+	const struct watch_packet same_time = { .seq = 50,
+						.ts = 49 * 160,
+						.duration = 800 };
+
+	open_as(JITTER_FIXED, 0, 100);
+	put_all(0, 10);
+	for (unsigned i = 10; i < 50; i++)
+		assert_int_equal(put((cr_ns)i * 20 + 5, i), JITTER_TAKEN);
+	assert_int_equal(put_packet(1000, same_time), JITTER_OUT_OF_RANGE);
+	assert_int_equal(jitter_delay(w.j), 100 * CR_MS);
+	close_it();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -108,6 +124,7 @@ int main(void)
 		cmocka_unit_test(the_delay_shrinks_at_once_in_a_pause),
 		cmocka_unit_test(a_pause_is_not_shortened_below_nothing),
 		cmocka_unit_test(the_delay_shrinks_by_a_quarter_in_silence),
+		cmocka_unit_test(a_fixed_delay_stays_when_a_packet_is_refused),
 	};
 
 	return cmocka_run_group_tests_name("jitter delay", tests, NULL, NULL);
