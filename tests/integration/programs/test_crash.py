@@ -19,6 +19,7 @@ from conftest import PATIENCE, free_port
 from control import Control
 from ng_call import Call
 from telephony import System
+from test_supervise import until
 
 FRAME = 0.02
 # packets that a process may have sent and not counted when it is killed: those
@@ -171,8 +172,18 @@ class Rig:
         self.parties[call["call"]] = [a, b]
         return call
 
+    def is_held(self):
+        """Has the supervisor all ports? On a busy machine it is behind."""
+        def sockets(pid):
+            return {os.readlink(fd) for fd in
+                    pathlib.Path(f"/proc/{pid}/fd").iterdir()}
+        rows = pathlib.Path("/proc/net/udp").read_text().splitlines()[1:]
+        ports = {f"socket:[{row.split()[9]}]" for row in rows}
+        return sockets(self.process()) & ports <= sockets(self.d.process.pid)
+
     def kill(self, number=signal.SIGKILL):
         """And wait until the next process is ready."""
+        until(self.is_held)
         before = self.process()
         os.kill(before, number)
         self.wait_for_next(before)
