@@ -440,16 +440,18 @@ static int offer_again(struct ng_service *sv, struct ng_dialog *d,
 	for (unsigned i = 0; i < k->nlines; i++)
 		carried[i] = k->line[i].carried;
 	if (!read_characters(&offer, octets, STATE_TEXT_MAX))
-		return cr_fail(e, -EINVAL, "its offer is no octets");
+		return cr_fail(e, -EINVAL,
+			       "the offer of its note is no text of octets");
 	body = bencode_read(offer, strlen(offer), e);
 	err = body ? ng_request_read(&sv->request, body, e) : -EINVAL;
 	if (!err && sv->request.command != NG_OFFER)
-		err = cr_fail(e, -EINVAL, "its offer is none");
+		err = cr_fail(e, -EINVAL,
+			      "the request of its note is no offer");
 	sv->reply = json_object();
 	if (!err) {
 		unsigned to = !ng_dialog_number(d, sv->request.key.from);
 
-		/* it gets the very description again that it has */
+		/* the description is the very one that this side has */
 		if (d->side[to]->version == k->side[to].version + 1)
 			d->side[to]->version--;
 	}
@@ -515,7 +517,8 @@ static int restore_dialog(struct ng_service *sv, const json_t *note,
 	claim_dialog(sv->node, d);
 	err = restore_due(sv, d, k.host, e);
 	if (!err && k.offer && lacks_endpoint(d, &k))
-		err = cr_fail(e, -ENOENT, "an endpoint of it has not gone on");
+		err = cr_fail(e, -ENOENT,
+			      "one of its endpoints has not gone on");
 	return err || !k.offer ? err : offer_again(sv, d, &k, e);
 }
 

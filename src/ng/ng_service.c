@@ -503,7 +503,9 @@ int ng_service_may_move(const struct ng_service *sv, struct cr_err *e)
 			       "codecs cost: try again");
 	for (call = ng_call_first(&s->calls); call; call = ng_call_next(call))
 		LIST_FOREACH(d, &call->dialogs, link)
-	stay += !d->kept;
+		{
+			stay += !d->kept;
+		}
 	if (stay)
 		return cr_fail(e, -EBUSY,
 			       "%u dialogs of --ng are not kept (see "

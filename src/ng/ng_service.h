@@ -75,15 +75,16 @@ int ng_service_open(struct ng_service **s, const struct ng_service_config *cfg,
 int ng_service_change(struct ng_service *s, const struct ng_service_config *to,
 		      struct cr_err *e);
 /** Go on with the dialog of @note, which was kept in @slot; the node has its
- * calls and endpoints. 0: the slot is its own; or -errno with @e: it has ended
- * and is logged, unless it @must go on. */
+ * calls and endpoints. 0: the slot is the dialog's. Or -errno with @e: calls
+ * and endpoints have been ended, and that is logged; if the dialog @must go on,
+ * all is as before, and the caller's to report. */
 int ng_restore_dialog(struct ng_service *sv, const json_t *note,
 		      struct state_slot *slot, bool must, struct cr_err *e);
 /** Forget the dialog that was made of @slot: another process has it still. Its
  * calls and endpoints stay. Returns the slot; NULL: none was. */
 struct state_slot *ng_drop_dialog(struct ng_service *sv,
 				  const struct state_slot *slot);
-/** Calls or endpoints of dialogs may have been made anew since these went on.
+/** Claim calls and endpoints that were built again since their dialogs went on.
  */
 void ng_claim_dialogs(struct ng_service *sv);
 /** Can all dialogs go on in another process? 0, or -EBUSY with @e. */

@@ -98,9 +98,9 @@ int node_endpoint_keep(struct node_endpoint *ep, const char *text,
  * that it takes. 0; -ENOENT: there is none; -EMSGSIZE, and the former stays. */
 int node_note_keep(struct node *n, struct state_slot **slot, const char *text,
 		   size_t bytes);
-/** It is over. NULL is fine. */
+/** End the note in @slot, which is free then. NULL is fine. */
 void node_note_forget(struct node *n, struct state_slot *slot);
-/** Leave it to the other process, which has it still. */
+/** Leave the note in @slot to the process that has written it. */
 void node_note_leave(struct node *n, struct state_slot *slot);
 
 /** The text of the next slot that has one ("": it is damaged), from *@at on,

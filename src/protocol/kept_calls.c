@@ -360,13 +360,6 @@ char *kept_text_public(const char *kept)
  * opened before, and notes are about both. */
 enum text_kind { TEXT_ENDPOINT, TEXT_CALL, TEXT_NOTE, TEXT_KINDS };
 
-static bool is_note(const char *text)
-{
-	static const char begin[] = "{\"note\"";
-
-	return strncmp(text, begin, strlen(begin)) == 0;
-}
-
 static enum text_kind text_kind_of(const json_t *o)
 {
 	return json_object_get(o, "end")    ? TEXT_ENDPOINT
@@ -534,17 +527,11 @@ static int restore_endpoint(struct service *sv, const struct kept_text *t,
 }
 
 /* A text of another machine, and what came of it. */
-struct taken {
+struct foreign {
 	struct kept_text text; /* o NULL: it is none */
 	uint32_t call, endpoint;
 	bool noted;
 };
-
-/* A new reference. */
-static json_t *note_of(const json_t *o)
-{
-	return json_incref(json_object_get(o, "note"));
-}
 
 /* The user goes on with what @o notes, in @slot. 0, or -errno with @e: the slot
  * is free, or, if that @must go on, the other process's as before. */
@@ -564,7 +551,7 @@ static int restore_note(struct service *sv, const json_t *o,
 }
 
 /* Go on with @t, of @call, as @how says. 0, or -errno with @e. */
-static int take_foreign(struct service *sv, struct taken *t,
+static int take_foreign(struct service *sv, struct foreign *t,
 			const struct replica_call *call, cr_ns shift,
 			enum restore_how how, struct cr_err *e)
 {
@@ -588,7 +575,9 @@ static int take_foreign(struct service *sv, struct taken *t,
 		t->endpoint = err ? 0 : ep->id;
 		break;
 	case TEXT_NOTE:
-		err = keep_note(sv->node, &past.slot, note_of(t->text.o));
+		err = keep_note(
+			sv->node, &past.slot,
+			json_incref(json_object_get(t->text.o, "note")));
 		if (err)
 			node_note_forget(sv->node, past.slot);
 		else
@@ -617,9 +606,9 @@ int take_call(struct service *sv, const struct service_request *a,
 {
 	const struct replica_call call = { .text = a->state.state,
 					   .records = a->state.records };
-	struct taken t = { .text = { .o = parse_text(&call),
-				     .owner = a->session,
-				     .lacks = lacks } };
+	struct foreign t = { .text = { .o = parse_text(&call),
+				       .owner = a->session,
+				       .lacks = lacks } };
 	struct call_past past = { .id = 0 };
 	int err;
 
@@ -642,7 +631,7 @@ int take_call(struct service *sv, const struct service_request *a,
 
 unsigned take_calls(struct service *sv, struct replica *got, unsigned *dropped)
 {
-	struct taken *t = calloc(got->n + 1, sizeof(*t));
+	struct foreign *t = calloc(got->n + 1, sizeof(*t));
 	unsigned taken = 0;
 
 	*dropped = t ? 0 : got->n;
@@ -740,11 +729,12 @@ void drop_slot(struct service *sv, unsigned i)
 
 bool slot_is_note(const struct service *sv, unsigned i)
 {
+	static const char begin[] = "{\"note\"";
 	char text[STATE_TEXT_MAX + 1];
 	uint64_t version;
 
 	return node_restore_look(sv->node, i, &version, text) && version &&
-	       is_note(text);
+	       strncmp(text, begin, strlen(begin)) == 0;
 }
 
 int restore_calls(struct service *sv, struct cr_err *e)

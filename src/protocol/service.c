@@ -323,14 +323,13 @@ bool session_resume(struct session *to, const char *id)
 
 bool service_pass_client(struct service *sv, struct passing_client *c)
 {
-	struct rpc_peer *peer;
 	const struct session *s;
 
 	do {
-		peer = rpc_peer_passing(sv->server, &c->at, &c->fd);
-		if (!peer)
+		c->peer = rpc_peer_passing(sv->server, c->peer, &c->fd);
+		if (!c->peer)
 			return false;
-		s = peer->owner;
+		s = c->peer->owner;
 	} while (!s);
 	memcpy(c->session, s->id, sizeof(c->session));
 	c->number = s->number;

@@ -66,15 +66,14 @@ struct service_config {
 	/** The number of things that a drain waits for beside those that run.
 	 * NULL: none. */
 	unsigned (*pending)(void *arg);
-	/** @note (kept_calls.h) is found in @slot, and the calls that it is
-	 * about go on. 0: the slot is the user's; or -errno with @e: nothing
-	 * is as if it went on. If it @must go on, calls and endpoints stay
-	 * then, else they have been ended. NULL, as the next one: nobody has
-	 * notes. */
+	/** Go on with what @note (kept_calls.h), found in @slot, is about; its
+	 * calls and endpoints are there. 0: the slot is the user's. Or -errno
+	 * with @e: calls and endpoints have been ended; if all @must go on,
+	 * they stay. NULL, as the next one: nobody has notes. */
 	int (*noted)(void *arg, const json_t *note, struct state_slot *slot,
 		     bool must, struct cr_err *e);
-	/** What noted() has made of @slot is to be as if it had never been; its
-	 * calls stay. Returns the slot; NULL: it was none of these. */
+	/** Undo noted() for @slot; calls and endpoints stay. Returns the slot;
+	 * NULL: noted() has made nothing of it. */
 	struct state_slot *(*unnoted)(void *arg, const struct state_slot *slot);
 	/** As node_config.deaf(): service_drain() should follow. May be NULL.
 	 */
@@ -113,7 +112,8 @@ void service_upgraded(struct service *s, void *asker, int err,
 
 /** A client whose connection goes on in another process. */
 struct passing_client {
-	uint64_t at; /**< 0: before the first */
+	struct rpc_peer
+		*peer; /**< in the old process; NULL: before the first */
 	int fd;
 	char session[17]; /**< a secret */
 	unsigned long long number;
@@ -123,9 +123,11 @@ struct passing_client {
  * Others are disconnected, and come back by "resume". False: there are no
  * more. */
 bool service_pass_client(struct service *s, struct passing_client *c);
-/** In the new process: @c, whose descriptor it owns, goes on here when all have
- * moved; and all of these do, with their sessions. */
+/** In the new process: note @c, whose descriptor is the service's from now on.
+ */
 void service_take_client(struct service *s, const struct passing_client *c);
+/** All calls have moved: serve the clients that were noted, by their sessions.
+ */
 void service_serve_clients(struct service *s);
 
 bool service_draining(const struct service *s);

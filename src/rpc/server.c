@@ -529,24 +529,22 @@ int rpc_server_open(struct rpc_server **s, const struct rpc_server_config *cfg,
 	return 0;
 }
 
-struct rpc_peer *rpc_peer_passing(struct rpc_server *s, uint64_t *id, int *fd)
+struct rpc_peer *rpc_peer_passing(struct rpc_server *s, struct rpc_peer *behind,
+				  int *fd)
 {
-	struct peer *p, *next = NULL;
+	struct peer *p = behind ? TAILQ_NEXT((struct peer *)behind, all)
+				: TAILQ_FIRST(&s->peers);
 
-	TAILQ_FOREACH (p, &s->peers, all) {
-		if (p->pub.id <= *id || (next && p->pub.id > next->pub.id) ||
-		    p->gone || p->leaving || p->said_bye || p->done ||
+	for (; p; p = TAILQ_NEXT(p, all)) {
+		if (p->gone || p->leaving || p->said_bye || p->done ||
 		    p->in.bytes || p->in.too_long || !outbox_empty(&p->out) ||
-		    !LIST_EMPTY(&p->replies) ||
-		    transport_connection(p->transport, p->assoc) < 0)
+		    !LIST_EMPTY(&p->replies))
 			continue;
-		next = p;
+		*fd = transport_connection(p->transport, p->assoc);
+		if (*fd >= 0)
+			return &p->pub;
 	}
-	if (!next)
-		return NULL;
-	*id = next->pub.id;
-	*fd = transport_connection(next->transport, next->assoc);
-	return &next->pub;
+	return NULL;
 }
 
 struct rpc_peer *rpc_server_adopt(struct rpc_server *s, int fd, uint64_t id)

@@ -185,10 +185,11 @@ int rpc_server_listen(struct rpc_server *s, enum transport_kind kind,
  * free. Runs the event base meanwhile. NULL is fine. */
 void rpc_server_close(struct rpc_server *s);
 
-/** The first peer behind *@id (0: behind none), which is its id then, whose
- * connection another process may go on with: *@fd, borrowed. No message of it
- * is here, whole or in part, in either direction. NULL: there are no more. */
-struct rpc_peer *rpc_peer_passing(struct rpc_server *s, uint64_t *id, int *fd);
+/** Return the next peer behind @behind (NULL: the first) whose connection
+ * another process may go on with: *@fd, borrowed. No message of that peer is
+ * here, whole or in part, in either direction. NULL: there are no more. */
+struct rpc_peer *rpc_peer_passing(struct rpc_server *s, struct rpc_peer *behind,
+				  int *fd);
 
 /** Go on with @fd, the connection of the peer @id, which another process has
  * passed on: peer_up() as ever; nobody gets that id again. NULL: it cannot be

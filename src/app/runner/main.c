@@ -385,7 +385,7 @@ static int noted(void *arg, const json_t *note, struct state_slot *slot,
 	const struct daemon *d = arg;
 
 	return d->ng ? ng_restore_dialog(d->ng, note, slot, must, e)
-		     : cr_fail(e, -ENOTSUP, "its proxy needs --ng");
+		     : cr_fail(e, -ENOTSUP, "dialogs of NG need --ng");
 }
 
 static struct state_slot *unnoted(void *arg, const struct state_slot *slot)

@@ -553,7 +553,7 @@ static int send_costs(const struct upgrade *u, struct cr_err *e)
 /* They read nothing before the event loop goes on, here or there. */
 static int pass_clients(const struct upgrade *u, struct cr_err *e)
 {
-	struct passing_client c = { .at = 0 };
+	struct passing_client c = { .peer = NULL };
 	char text[TEXT];
 	int err = 0;
 

@@ -9,6 +9,7 @@ import subprocess
 import pytest
 
 import gstreamer
+import test_foreign_codecs
 from conftest import PATIENCE, free_port
 from packets import header
 from test_crash import address
@@ -17,15 +18,7 @@ from test_supervise import until
 from test_upgrade import Upgraded
 
 FRAMES_OF_A_CRASH = 10
-SDP = """v=0
-o=- 0 0 IN IP4 127.0.0.1
-s=call
-c=IN IP4 127.0.0.1
-t=0 0
-m=audio {port} RTP/AVP {pt}
-a=rtpmap:{pt} {rtpmap}
-a=fmtp:{pt} octet-align=1
-"""
+SDP = test_foreign_codecs.SDP + "a=fmtp:{pt} octet-align=1\n"
 
 
 def gaps(times, ticks):
